@@ -1,0 +1,77 @@
+"""Scalars that every other module builds on: instants, white space, safe integers (spec section 2).
+
+This module decides what text is a canonical instant, how it maps to epoch milliseconds, what `trim`
+removes and which numbers count as integers. It refuses to know what time it is, and it knows no zone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from whenever import Instant
+
+MAX_SAFE_INTEGER: Final = 2**53 - 1
+"""The largest integer that a double holds exactly, in either sign."""
+
+MIN_INSTANT_MS: Final = -62_135_596_800_000
+"""0001-01-01T00:00:00.000Z in epoch milliseconds."""
+
+MAX_INSTANT_MS: Final = 253_402_300_799_999
+"""9999-12-31T23:59:59.999Z in epoch milliseconds."""
+
+# A leap second must not match: the library below would take it for the second before.
+_CANONICAL: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z")
+
+# WhiteSpace and LineTerminator of ECMAScript; `str.strip` without arguments has another set.
+_WHITE_SPACE: Final = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+
+
+def parse_instant(text: object) -> int | None:
+    """Epoch milliseconds of a canonical instant (`2027-02-01T09:00:00.000Z`), else `None`.
+
+    Nothing but the 24 ASCII characters of spec section 2 is canonical, and the day must exist.
+    """
+    if not isinstance(text, str) or _CANONICAL.fullmatch(text) is None:
+        return None
+    try:
+        return Instant.parse_iso(text).timestamp(unit="millisecond")
+    except ValueError:
+        return None
+
+
+def format_instant(instant_ms: int) -> str:
+    """Canonical text of epoch milliseconds; `ValueError` outside years 0001 to 9999."""
+    return Instant.from_timestamp(instant_ms, unit="millisecond").format_iso(unit="millisecond")
+
+
+def is_representable(instant_ms: int) -> bool:
+    """Whether an instant lies within years 0001 to 9999, so that canonical text exists for it."""
+    return MIN_INSTANT_MS <= instant_ms <= MAX_INSTANT_MS
+
+
+def read_safe_integer(value: object) -> int | None:
+    """The safe integer that a JSON number stands for (`300`, `300.0`, `3e2`), else `None`.
+
+    Booleans are not integers (spec section 2).
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float):
+        if not value.is_integer():
+            return None
+        value = int(value)
+    return value if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else None
+
+
+def trim(text: str) -> str:
+    """The text without the white space and line terminators of ECMAScript at both ends."""
+    return text.strip(_WHITE_SPACE)
+
+
+def is_trimmed(value: object) -> bool:
+    """Whether a value is what ids and prompts must be: non-empty text, equal to its own trim."""
+    return isinstance(value, str) and value != "" and trim(value) == value

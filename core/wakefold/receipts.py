@@ -1,0 +1,160 @@
+"""Receipts: what a dispatch event delivered (spec section 9).
+
+This module decides which reminder and which occurrence a dispatch in a log stands for, inherited ones
+of a fork included. It refuses to know what became of the message: a receipt says that it was queued,
+never that a model answered or a person read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from returns.result import Failure, Result, Success
+
+from wakefold.events import (
+    SCHEDULE_CHANGE,
+    Change,
+    Create,
+    Delete,
+    Dispatch,
+    Event,
+    Record,
+    read_change,
+)
+from wakefold.instants import format_instant, read_safe_integer
+from wakefold.ledger import accept_dispatch
+from wakefold.rejections import CorruptScheduleLog, LogFault
+
+
+class Receipt(Struct, frozen=True):
+    """One delivered occurrence. Renderers for people add the label `session-local`."""
+
+    schedule_id: str
+    prompt: str
+    occurrence_ms: int
+
+
+class DispatchReceipt(Struct, frozen=True):
+    """A receipt with the dispatch event that it belongs to; `dispatched_at_ms` is that event's time."""
+
+    seq: int
+    dispatched_at_ms: int
+    receipt: Receipt
+
+
+def present_dispatch(
+    events: Sequence[Event], dispatch_seq: int, seed_length: int = 0
+) -> Result[Receipt | None, CorruptScheduleLog]:
+    """The receipt of the event at `dispatch_seq`; `None` if that event is no dispatch.
+
+    `events` is the whole log, so that `events[dispatch_seq].seq == dispatch_seq`. The create is the
+    nearest preceding one of that id; for a dispatch of the fork's own suffix the search stops at
+    `seed_length`. Fails on a bad seq, a bad seed length and a dispatch without a live create.
+    """
+    length = read_safe_integer(seed_length)
+    if length is None or not 0 <= length <= len(events):
+        return Failure(CorruptScheduleLog(rule="bad_seed_length"))
+    seq = read_safe_integer(dispatch_seq)
+    if seq is None or not 0 <= seq < len(events) or events[seq].seq != seq:
+        return Failure(CorruptScheduleLog(rule="bad_dispatch_seq"))
+    try:
+        selected = _read(events, seq)
+        if not isinstance(selected, Dispatch):
+            return Success(None)
+        life = _find_life(events, selected.id, seq, length if seq >= length else 0)
+        return Success(_present(life, selected))
+    except LogFault as fault:
+        return Failure(fault.located(seq))
+
+
+def list_receipts(
+    events: Iterable[Event], seed_length: int = 0
+) -> Result[tuple[DispatchReceipt, ...], CorruptScheduleLog]:
+    """The receipts of all dispatches of a log, in one pass: `present_dispatch` of each, in order.
+
+    The events may come from a generator and stand at the place that their `seq` names, as a journal
+    reader sees to. Fails with the first dispatch that has no receipt.
+    """
+    length = read_safe_integer(seed_length)
+    if length is None or length < 0:
+        return Failure(CorruptScheduleLog(rule="bad_seed_length"))
+    receipts: list[DispatchReceipt] = []
+    lives: dict[str, Record | None] = {}  # by id, what its nearest create has come to
+    index = -1
+    try:
+        for index, event in enumerate(events):
+            if index == length:
+                lives.clear()
+            change = _read_event(event)
+            if isinstance(change, Create):
+                lives[change.schedule.id] = change.schedule
+            elif isinstance(change, Delete):
+                lives[change.id] = None
+            elif change is not None:
+                record = lives.get(change.id)
+                receipt = _present(record, change)
+                receipts.append(DispatchReceipt(event.seq, event.time_ms, receipt))
+                lives[change.id] = _follow(record, [change])
+    except LogFault as fault:
+        return Failure(fault.located(index))
+    if length > index + 1:
+        return Failure(CorruptScheduleLog(rule="bad_seed_length"))
+    return Success(tuple(receipts))
+
+
+def encode_receipt(receipt: Receipt) -> dict[str, object]:
+    """The receipt as spec section 9 writes it."""
+    return {
+        "scheduleId": receipt.schedule_id,
+        "prompt": receipt.prompt,
+        "occurrenceAt": format_instant(receipt.occurrence_ms),
+    }
+
+
+def _find_life(events: Sequence[Event], schedule_id: str, end: int, floor: int) -> Record | None:
+    """What the nearest create of an id before place `end` has come to there; `None`: not live."""
+    between: list[Delete | Dispatch] = []
+    for index in range(end - 1, floor - 1, -1):
+        change = _read(events, index)
+        if isinstance(change, Create):
+            if change.schedule.id == schedule_id:
+                return _follow(change.schedule, reversed(between))
+        elif change is not None and change.id == schedule_id:
+            between.append(change)
+    return None
+
+
+def _follow(record: Record | None, changes: Iterable[Delete | Dispatch]) -> Record | None:
+    """What changes of one id leave of its record."""
+    for change in changes:
+        live = _require(record, change.id)
+        record = None if isinstance(change, Delete) else accept_dispatch(live, change).remaining
+    return record
+
+
+def _present(record: Record | None, dispatch: Dispatch) -> Receipt:
+    live = _require(record, dispatch.id)
+    return Receipt(
+        schedule_id=live.id,
+        prompt=live.prompt,
+        occurrence_ms=accept_dispatch(live, dispatch).occurrence_ms,
+    )
+
+
+def _require(record: Record | None, schedule_id: str) -> Record:
+    if record is None:
+        raise LogFault("id_not_active", "$.id", schedule_id)
+    return record
+
+
+def _read(events: Sequence[Event], index: int) -> Change | None:
+    try:
+        return _read_event(events[index])
+    except LogFault as fault:
+        fault.index = index
+        raise
+
+
+def _read_event(event: Event) -> Change | None:
+    return read_change(event.data) if event.type == SCHEDULE_CHANGE else None

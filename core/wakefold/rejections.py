@@ -1,0 +1,304 @@
+"""The closed error codes, as data, and the one place for their sentences (spec section 11).
+
+A rejection says whose fault it is and carries what a caller needs to do better. This module decides
+how refusals read; it refuses to know how they came about. A sentence is a function of the request and
+its clock sample alone, so that no backend's words reach a model.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, assert_never
+
+from msgspec import Struct
+
+from wakefold.instants import format_instant, is_representable
+from wakefold.json_text import format_json
+
+LogRule = Literal[
+    "not_an_object",
+    "wrong_keys",
+    "unknown_version",
+    "unknown_operation",
+    "unknown_kind",
+    "bad_id",
+    "bad_prompt",
+    "bad_seconds",
+    "bad_instant",
+    "bad_seed_length",
+    "bad_dispatch_seq",
+    "id_reused",
+    "id_not_active",
+    "one_shot_with_accepted_at",
+    "every_without_accepted_at",
+    "accepted_before_target",
+    "batches_too_close",
+]
+"""Each way in which a schedule stream can break spec sections 3, 4 and 9."""
+
+RuleFault = Literal[
+    "not_positive_seconds",
+    "not_whole_seconds",
+    "at_shape",
+    "at_keys",
+    "at_date",
+    "at_time",
+    "no_such_date",
+    "local_time_skipped",
+    "not_trimmed_id",
+]
+"""Each way in which a request's rule can be wrong."""
+
+
+class Coded(Struct, frozen=True, tag_field="code"):
+    """What all rejections share: a stable code, their tag."""
+
+    @property
+    def code(self) -> str:
+        """One of the eleven codes of spec section 11."""
+        return str(self.__struct_config__.tag)
+
+
+class InvalidPrompt(Coded, frozen=True, tag="invalid_prompt"):
+    """The caller's prompt is no text, or nothing is left of it after trimming. Remedy: give a text."""
+
+
+class InvalidSelector(Coded, frozen=True, tag="invalid_selector"):
+    """The caller gave no selector, more than one, or an unknown key. Remedy: exactly one selector."""
+
+    keys: tuple[str, ...]
+
+
+class InvalidRule(Coded, frozen=True, tag="invalid_rule"):
+    """The caller's rule cannot be read. `fault` says why, `alternatives` what would be readable."""
+
+    fault: RuleFault
+    value: str
+    alternatives: tuple[str, ...] = ()
+
+
+class InvalidTimeZone(Coded, frozen=True, tag="invalid_time_zone"):
+    """The caller's zone is no `UTC` and no Area/Location name that the tz database knows."""
+
+    value: str
+
+
+class TimezoneConfirmationRequired(Coded, frozen=True, tag="timezone_confirmation_required"):
+    """A local time came without a zone and none is implied (spec 5.1). Remedy: name `time_zone`."""
+
+    session_time_zone: str
+    client_time_zones: tuple[str, ...]
+
+
+class NotFuture(Coded, frozen=True, tag="not_future"):
+    """The target is not strictly after now. Both in epoch milliseconds."""
+
+    target_ms: int
+    now_ms: int
+
+
+class TimeOutOfRange(Coded, frozen=True, tag="time_out_of_range"):
+    """An instant leaves years 0001 to 9999, or the clock's sample is no safe integer."""
+
+
+class FrequencyTooHigh(Coded, frozen=True, tag="frequency_too_high"):
+    """The caller's interval is below the floor. Remedy: ask for at least `minimum_seconds`."""
+
+    every_seconds: int
+    minimum_seconds: int
+
+
+class CorruptScheduleLog(Coded, frozen=True, tag="corrupt_schedule_log"):
+    """The log's writer broke a rule; nothing partial is believed. Remedy: repair the named event.
+
+    `index` is the event's place in the log from 0 (its seq in a sound log), `None` where the fault
+    is no event's; `path` points into its data, as in `$.schedule.id`.
+    """
+
+    rule: LogRule
+    path: str = "$"
+    index: int | None = None
+    schedule_id: str | None = None
+
+
+class PersistenceUncertain(Coded, frozen=True, tag="persistence_uncertain"):
+    """The store did not acknowledge the barrier. Remedy: list again before repeating the call."""
+
+    operation: Literal["create", "list", "delete"]
+    schedule_id: str | None = None
+
+
+class InternalError(Coded, frozen=True, tag="internal_error"):
+    """The program's own fault, or a log whose writer left a time zone that is none."""
+
+
+Rejection = (
+    InvalidPrompt
+    | InvalidSelector
+    | InvalidRule
+    | InvalidTimeZone
+    | TimezoneConfirmationRequired
+    | NotFuture
+    | TimeOutOfRange
+    | FrequencyTooHigh
+    | CorruptScheduleLog
+    | PersistenceUncertain
+    | InternalError
+)
+
+
+class LogFault(Exception):
+    """Carries a broken log rule up to the boundary, where it becomes a `CorruptScheduleLog`.
+
+    Exceptions inside, one `Result` outside: a `Result` for every event would cost more than the fold.
+    """
+
+    def __init__(self, rule: LogRule, path: str = "$", schedule_id: str | None = None) -> None:
+        """The rule, the JSON path of what broke it, and the id if one is known."""
+        super().__init__(rule)
+        self.rule: LogRule = rule
+        self.path = path
+        self.schedule_id = schedule_id
+        self.index: int | None = None
+
+    def located(self, index: int | None = None) -> CorruptScheduleLog:
+        """The fault as data; `index` is the event's place, unless the fault knows its own."""
+        index = index if self.index is None else self.index
+        return CorruptScheduleLog(
+            rule=self.rule, path=self.path, index=index, schedule_id=self.schedule_id
+        )
+
+
+_SHOWN_CHARACTERS_MAX: Final = 80
+
+_FORMS: Final = (
+    "2027-02-01T09:00:00Z, 2027-02-01T09:00:00+01:00, or "
+    '{"date": "2027-02-01", "time": "09:00:00", "time_zone": "Europe/Berlin"}'
+)
+
+_LOG_SENTENCES: Final[dict[LogRule, str]] = {
+    "not_an_object": "a schedule change must be a JSON object",
+    "wrong_keys": "a key is missing or unknown",
+    "unknown_version": "only version 1 is known",
+    "unknown_operation": "the operation must be create, delete or dispatch",
+    "unknown_kind": "the kind must be after, at or every",
+    "bad_id": "an id must be non-empty text without white space around it",
+    "bad_prompt": "a prompt must be non-empty text without white space around it",
+    "bad_seconds": "seconds must be a safe integer: above 0 for after, at least 300 for every",
+    "bad_instant": "an instant must read like 2027-02-01T09:00:00.000Z and name a day that exists",
+    "bad_seed_length": "the seed length must be a whole number from 0 to the log's length",
+    "bad_dispatch_seq": "the dispatch seq must be the seq of an event of the log",
+    "id_reused": "an id is created once and never again",
+    "id_not_active": "no reminder of that id is active here",
+    "one_shot_with_accepted_at": "the dispatch of a one-shot carries no acceptedAt",
+    "every_without_accepted_at": "the dispatch of a repeating reminder must carry acceptedAt",
+    "accepted_before_target": "a repeating reminder cannot be accepted before its target",
+    "batches_too_close": "repeating batches must stand at least 300 s apart, in order",
+}
+
+
+def shorten(value: object) -> str:
+    """JSON text of a value, cut with a mark, for a sentence that names it."""
+    try:
+        text = format_json(value)
+    except (TypeError, ValueError, RecursionError):
+        text = str(type(value).__name__)
+    if len(text) <= _SHOWN_CHARACTERS_MAX:
+        return text
+    return f"{text[:_SHOWN_CHARACTERS_MAX]}..."
+
+
+def describe_rejection(rejection: Rejection) -> str:
+    """One sentence for people and models: what is wrong, and what to do instead."""
+    match rejection:
+        case InvalidPrompt():
+            return "The prompt must be text that is more than white space."
+        case InvalidSelector(keys=keys):
+            given = ", ".join(keys) if keys else "none"
+            return (
+                "Give exactly one of after_seconds, at and every_seconds beside the prompt, "
+                f"and no other key (given: {given})."
+            )
+        case InvalidRule():
+            return _describe_rule(rejection)
+        case InvalidTimeZone(value=value):
+            return (
+                f"{value} is no known time zone: use UTC or an IANA Area/Location name "
+                "such as Europe/Berlin."
+            )
+        case TimezoneConfirmationRequired():
+            return _describe_confirmation(rejection)
+        case NotFuture(target_ms=target_ms, now_ms=now_ms):
+            return f"{_instant(target_ms)} is not after now, {_instant(now_ms)}."
+        case TimeOutOfRange():
+            return "The time lies outside the years 0001 to 9999."
+        case FrequencyTooHigh(every_seconds=seconds, minimum_seconds=minimum):
+            return f"A reminder can repeat every {minimum} s or slower (asked for {seconds} s)."
+        case CorruptScheduleLog():
+            return describe_log_rule(rejection)
+        case PersistenceUncertain(operation=operation):
+            return f"The store did not confirm the {operation}; list the reminders before trying again."
+        case InternalError():
+            return "An internal error: list the reminders before trying again."
+        case _:
+            assert_never(rejection)
+
+
+def error_value(rejection: Rejection) -> dict[str, object]:
+    """The value a tool answers with: `{code, message, ...}` in the key order of spec section 11."""
+    value: dict[str, object] = {
+        "code": rejection.code,
+        "message": describe_rejection(rejection),
+    }
+    if isinstance(rejection, TimezoneConfirmationRequired):
+        value["sessionTimeZone"] = rejection.session_time_zone
+        value["clientTimeZones"] = list(rejection.client_time_zones)
+    if isinstance(rejection, PersistenceUncertain):
+        value["operation"] = rejection.operation
+        if rejection.schedule_id is not None:
+            value["id"] = rejection.schedule_id
+    return value
+
+
+def describe_log_rule(fault: CorruptScheduleLog) -> str:
+    """One sentence: which rule of the log is broken, at which event and path, for which id."""
+    where = "" if fault.index is None else f" at event {fault.index}"
+    path = "" if fault.path == "$" else f" ({fault.path})"
+    whose = "" if fault.schedule_id is None else f", id {shorten(fault.schedule_id)}"
+    return f"{fault.rule}{where}{path}{whose}: {_LOG_SENTENCES[fault.rule]}."
+
+
+def _describe_confirmation(rejection: TimezoneConfirmationRequired) -> str:
+    clients = ", ".join(rejection.client_time_zones) or "none"
+    return (
+        "This local time names no time_zone and none can be implied "
+        f"(session: {rejection.session_time_zone}; clients: {clients}): name time_zone."
+    )
+
+
+def _describe_rule(rejection: InvalidRule) -> str:
+    value = rejection.value
+    match rejection.fault:
+        case "not_positive_seconds":
+            return f"after_seconds must be a whole number above 0 (given {value})."
+        case "not_whole_seconds":
+            return f"every_seconds must be a whole number (given {value})."
+        case "at_shape" | "at_keys":
+            near = "".join(f" An hour from now is {text}." for text in rejection.alternatives)
+            return f"at takes forms such as {_FORMS} (given {value}).{near}"
+        case "at_date":
+            return f"date must read like 2027-02-01 (given {value})."
+        case "at_time":
+            return f"time must read like 09:00:00 or 09:00:00.000 (given {value})."
+        case "no_such_date":
+            return f"{value} is no real date and time: look at the calendar."
+        case "local_time_skipped":
+            either = " or ".join(rejection.alternatives)
+            return f"{value} does not exist, the clocks skip it: use {either}."
+        case "not_trimmed_id":
+            return f"An id is non-empty text without white space around it (given {value})."
+        case _:
+            assert_never(rejection.fault)
+
+
+def _instant(instant_ms: int) -> str:
+    return format_instant(instant_ms) if is_representable(instant_ms) else f"{instant_ms} ms"

@@ -1,0 +1,62 @@
+"""What managing callers read of a record (spec section 6).
+
+This module decides a record's state as of an instant and what stands in the way of its delivery. It
+refuses to choose the instant, and to say anything about a model or a person.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from wakefold.events import EveryRecord, Json, Record, encode_record
+from wakefold.instants import format_instant, is_representable
+from wakefold.ledger import Ledger, list_active
+from wakefold.recurrence import Profile, find_gate
+
+
+class View(Struct, frozen=True):
+    """A record as of an instant.
+
+    `delivery_not_before_ms` is set only for a repeating record that is overdue behind a closed gate.
+    """
+
+    record: Record
+    state: Literal["scheduled", "overdue"]
+    delivery_not_before_ms: int | None = None
+    delivery_mode: Literal["session-local"] = "session-local"
+
+
+def view_record(record: Record, now_ms: int, profile: Profile, last_accepted_at_ms: int | None) -> View:
+    """One record as of `now_ms`, given the last recurring batch of its session."""
+    if now_ms < record.scheduled_at_ms:
+        return View(record=record, state="scheduled")
+    gate_ms = find_gate(profile, last_accepted_at_ms)
+    held = (
+        isinstance(record, EveryRecord)
+        and gate_ms is not None
+        and now_ms < gate_ms
+        and is_representable(gate_ms)
+    )
+    return View(record=record, state="overdue", delivery_not_before_ms=gate_ms if held else None)
+
+
+def list_views(ledger: Ledger, now_ms: int) -> tuple[View, ...]:
+    """All active records as of `now_ms`, in create order."""
+    return tuple(
+        view_record(record, now_ms, ledger.profile, ledger.last_accepted_at_ms)
+        for record in list_active(ledger)
+    )
+
+
+def encode_view(view: View) -> Json:
+    """The view as tools answer with it, keys in the order of spec section 6."""
+    value = {
+        **encode_record(view.record),
+        "state": view.state,
+        "deliveryMode": view.delivery_mode,
+    }
+    if view.delivery_not_before_ms is not None:
+        value["deliveryNotBefore"] = format_instant(view.delivery_not_before_ms)
+    return value

@@ -1,0 +1,100 @@
+"""Zone names, and local times read in a zone (spec section 5).
+
+The only module that reads a tz database; folding never comes here, so that no tz release can change
+what a log means. It decides which names are zones, what their canonical spelling is, and which instant
+a local time stands for. It refuses to know the process's own zone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from msgspec import Struct
+from whenever import (
+    Instant,
+    PlainDateTime,
+    RepeatedTime,
+    SkippedTime,
+    TimeZoneNotFoundError,
+    ZonedDateTime,
+)
+
+from wakefold.zone_aliases import ALIASES
+
+_AREA_LOCATION: Final = re.compile(r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)+")
+_NO_AREAS: Final = ("posix/", "right/")  # copies of the tz database, not areas
+
+
+class Resolved(Struct, frozen=True, tag=True):
+    """The instant (epoch ms) that a local time stands for; the earlier one where it is repeated."""
+
+    instant_ms: int
+
+
+class Skipped(Struct, frozen=True, tag=True):
+    """A local time that a gap swallows, with the readable times on both sides, offset included."""
+
+    before: str
+    after: str
+
+
+class Unrepresentable(Struct, frozen=True, tag=True):
+    """A local time whose instant lies outside years 0001 to 9999."""
+
+
+Resolution = Resolved | Skipped | Unrepresentable
+
+
+def canonicalize_zone(name: str) -> str | None:
+    """The canonical spelling of a zone name in any letter case, or `None` if it is no zone.
+
+    `UTC`, or an Area/Location name that the tz database knows; aliases follow the CLDR table, and a
+    zone newer than that table is its own canonical name.
+    """
+    if name == "UTC":
+        return name
+    if _AREA_LOCATION.fullmatch(name) is None or name.lower().startswith(_NO_AREAS):
+        return None
+    try:
+        known = Instant.from_timestamp(0, unit="second").to_tz(name).tz_id
+    except TimeZoneNotFoundError:
+        return None
+    return ALIASES.get(known, known) if known is not None else None
+
+
+def resolve_local(local: PlainDateTime, zone: str) -> Resolution:
+    """What a local time means in a canonical zone (`canonicalize_zone` first).
+
+    A time inside a gap is told with both neighbours and never shifted (spec section 5).
+    """
+    try:
+        zoned = _assume(local, zone)
+    except SkippedTime:
+        return Skipped(
+            before=_format_offset(local.assume_tz(zone, disambiguation="earlier")),
+            after=_format_offset(local.assume_tz(zone, disambiguation="later")),
+        )
+    except ValueError:  # the library's word for an instant outside years 1 to 9999
+        return Unrepresentable()
+    return Resolved(instant_ms=zoned.timestamp(unit="millisecond"))
+
+
+def format_local(instant_ms: int, zone: str) -> str:
+    """A local reading for people, `2027-02-01 00:00:00 Europe/Amsterdam`; whole seconds.
+
+    `ValueError` if there is no such zone or if the reading leaves years 1 to 9999.
+    """
+    zoned = Instant.from_timestamp(instant_ms, unit="millisecond").to_tz(zone)
+    return f"{zoned.to_plain().format_iso(unit='second', sep=' ')} {zone}"
+
+
+def _assume(local: PlainDateTime, zone: str) -> ZonedDateTime:
+    try:
+        return local.assume_tz(zone, disambiguation="raise")
+    except RepeatedTime:
+        return local.assume_tz(zone, disambiguation="earlier")
+
+
+def _format_offset(zoned: ZonedDateTime) -> str:
+    return zoned.to_fixed_offset().format_iso(unit="second")

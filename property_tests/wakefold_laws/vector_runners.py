@@ -1,0 +1,271 @@
+"""One runner for each vector file: from a case's input to the outcome in the file's own words.
+
+A runner decides nothing about right and wrong; it calls the core and spells what came out. Beside each
+stand the fields that a case of its file may have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from returns.result import Result, Success
+
+from wakefold.events import (
+    Create,
+    Event,
+    EveryRecord,
+    Record,
+    decode_change,
+    encode_change,
+    encode_record,
+    read_change,
+)
+from wakefold.framing import frame_batch, frame_one_shot
+from wakefold.guard import count_wakeups, find_day_start
+from wakefold.implied_zones import UNAVAILABLE, RequestZone, find_request_zone, list_client_zones
+from wakefold.instants import format_instant, parse_instant
+from wakefold.ledger import Ledger, accept_occurrence, fold, list_active
+from wakefold.outcomes import either
+from wakefold.receipts import encode_receipt, present_dispatch
+from wakefold.recurrence import SEED
+from wakefold.rejections import InvalidPrompt, LogFault, Rejection
+from wakefold.requests import At, CreateRequest, Rule, make_record, read_rule, trim_prompt
+from wakefold.views import encode_view, view_record
+from wakefold.wakes import BatchDue, BatchEntry, Decision, OneShotDue, Wait, decide_due
+from wakefold.zones import canonicalize_zone
+
+Case = dict[str, Any]
+Runner = Callable[[Case], object]
+_Value = TypeVar("_Value")
+
+NO_ZONE: Final = RequestZone(implied=None, session_time_zone=UNAVAILABLE)
+
+
+def run_decode(case: Case) -> object:
+    """The canonical form of one durable change."""
+    return _spell(decode_change(case["data"]), encode_change)
+
+
+def run_fold(case: Case) -> object:
+    """The folded state of a log."""
+    seed_length = case.get("seedLength", 0)
+    return _spell(fold(_events(case), seed_length), _spell_ledger)
+
+
+def run_create(case: Case) -> object:
+    """The durable record of one request."""
+    selector = {"after": "afterSeconds", "every": "everySeconds", "at": "at"}[case["kind"]]
+    name = {"after": "after_seconds", "every": "every_seconds", "at": "at"}[case["kind"]]
+    zone = RequestZone(case.get("implicitTimeZone"), UNAVAILABLE)
+    prompt = trim_prompt(case["prompt"])
+    if prompt is None:
+        return {"error": InvalidPrompt().code}
+    record = read_rule(name, case[selector]).bind(
+        lambda rule: make_record(CreateRequest(prompt, rule), case["id"], _number(case["now"]), zone)
+    )
+    return _spell(record, encode_record)
+
+
+def run_local_time(case: Case) -> object:
+    """The target of local fields in a named zone."""
+    return _target({key: case[key] for key in ("date", "time", "time_zone")}, case)
+
+
+def run_offset_instant(case: Case) -> object:
+    """The target of a text with an offset."""
+    return _target(case["at"], case)
+
+
+def run_zone(case: Case) -> object:
+    """The canonical name of a zone."""
+    zone = canonicalize_zone(case["value"])
+    return {"error": "invalid_time_zone"} if zone is None else {"ok": zone}
+
+
+def run_occurrence(case: Case) -> object:
+    """What one acceptance of a repeating record delivers and leaves."""
+    record = _record(case["record"])
+    assert isinstance(record, EveryRecord)
+    try:
+        found = accept_occurrence(record, _number(case["acceptedAt"]))
+    except LogFault as fault:
+        return {"error": fault.located().code}
+    value = {"occurrenceAt": format_instant(found.occurrence_ms)}
+    if found.next_target_ms is not None:
+        value["nextScheduledAt"] = format_instant(found.next_target_ms)
+    return {"ok": value}
+
+
+def run_view(case: Case) -> object:
+    """A record as managing callers read it."""
+    last = parse_instant(case.get("lastRecurringAcceptedAt"))
+    return {"ok": encode_view(view_record(_record(case["record"]), case["now"], SEED, last))}
+
+
+def run_presentation(case: Case) -> object:
+    """The receipt of one event."""
+    result = present_dispatch(_events(case), case["dispatchSeq"], case.get("seedLength", 0))
+    return _spell(result, lambda receipt: None if receipt is None else encode_receipt(receipt))
+
+
+def run_decision(case: Case) -> object:
+    """What one decision dispatches."""
+    folded = case["folded"]
+    records = [_record(data) for data in folded["active"]]
+    ledger = Ledger(
+        records={record.id: record for record in records},
+        seen_ids=dict.fromkeys(folded["seenIds"]),
+        last_accepted_at_ms=parse_instant(folded.get("lastRecurringAcceptedAt")),
+    )
+    return either(decide_due(ledger, case["now"]), _spell_decision, lambda error: {"error": error.code})
+
+
+def run_framing(case: Case) -> object:
+    """The dynamic lines of a frame, by label."""
+    if case["kind"] == "one-shot":
+        frame = frame_one_shot(_record(case["record"]))
+    else:
+        entries = []
+        for entry in case["records"]:
+            record = _record(entry["record"])
+            occurrence_ms = parse_instant(entry["occurrenceAt"])
+            assert isinstance(record, EveryRecord)
+            assert occurrence_ms is not None
+            entries.append(BatchEntry(record, occurrence_ms))
+        frame = frame_batch(entries)
+    return dict(line.split(": ", 1) for line in frame.split("\n")[2:])
+
+
+def run_request_zone(case: Case) -> object:
+    """The zone that a request implies: by its messages alone, or by the whole session."""
+    if "messages" in case:
+        return either(list_client_zones(case["messages"]), _spell_zones, _spell_error)
+    session = case["session"]
+    found = find_request_zone(session["header"].get("timeZone"), _events(session))
+    return either(found, _spell_request_zone, _spell_error)
+
+
+def run_guard_count(case: Case) -> object:
+    """The wakeups of a log and of the day that holds `now`."""
+    wakeups = count_wakeups(_events(case), case["resetKinds"])
+    day_start = find_day_start(case["now"], case["dayBoundaryOffsetMinutes"])
+    return {
+        "consecutive": wakeups.consecutive,
+        "maxConsecutive": wakeups.max_consecutive,
+        "dispatchTimes": list(wakeups.dispatch_times_ms),
+        "dayStart": day_start,
+        "perDay": wakeups.count_since(day_start),
+    }
+
+
+RUNNERS: Final[dict[str, tuple[frozenset[str], Runner]]] = {
+    name: (frozenset(fields.split()), run)
+    for name, fields, run in (
+        ("decode", "data expect", run_decode),
+        ("fold", "events seedLength expect", run_fold),
+        (
+            "create",
+            "kind id prompt now afterSeconds everySeconds at implicitTimeZone expect",
+            run_create,
+        ),
+        ("local_time", "date time time_zone now expect", run_local_time),
+        ("zone", "value expect", run_zone),
+        ("offset_instant", "at now expect", run_offset_instant),
+        ("occurrence", "record acceptedAt expect", run_occurrence),
+        ("view", "record now lastRecurringAcceptedAt expect", run_view),
+        ("presentation", "events dispatchSeq seedLength expect", run_presentation),
+        ("decision", "folded now expect", run_decision),
+        ("framing", "kind record records expect_dynamic", run_framing),
+        ("request_zone", "messages session expect", run_request_zone),
+        ("guard_count", "events resetKinds now dayBoundaryOffsetMinutes expect", run_guard_count),
+    )
+}
+"""By file: the fields that a case may have, and what runs it."""
+
+
+def _spell(result: Result[_Value, Any], encode: Callable[[_Value], object]) -> object:
+    def spell_value(value: _Value) -> object:
+        return {"ok": encode(value)}
+
+    return either(result, spell_value, _spell_error)
+
+
+def _spell_error(error: Rejection) -> object:
+    return {"error": error.code}
+
+
+def _spell_ledger(ledger: Ledger) -> object:
+    value: dict[str, object] = {
+        "active": [encode_record(record) for record in list_active(ledger)],
+        "seenIds": list(ledger.seen_ids),
+    }
+    if ledger.last_accepted_at_ms is not None:
+        value["lastRecurringAcceptedAt"] = format_instant(ledger.last_accepted_at_ms)
+    return value
+
+
+def _spell_decision(decision: Decision) -> object:
+    match decision:
+        case OneShotDue(record=record):
+            return {"kind": "one-shot", "id": record.id}
+        case BatchDue(accepted_at_ms=accepted_at_ms, entries=entries):
+            return {
+                "kind": "recurring",
+                "acceptedAt": format_instant(accepted_at_ms),
+                "reminders": [
+                    {"id": e.record.id, "occurrenceAt": format_instant(e.occurrence_ms)}
+                    for e in entries
+                ],
+            }
+        case Wait(until_ms=None):
+            return {"kind": "wait"}
+        case Wait(until_ms=until_ms):
+            return {"kind": "wait", "target": until_ms}
+
+
+def _spell_zones(zones: tuple[str, ...]) -> object:
+    if not zones:
+        return {"kind": "missing"}
+    if len(zones) == 1:
+        return {"kind": "resolved", "timeZone": zones[0]}
+    return {"kind": "mixed", "timeZones": list(zones)}
+
+
+def _spell_request_zone(zone: RequestZone) -> object:
+    value: dict[str, object] = {
+        "sessionTimeZone": zone.session_time_zone,
+        "clientTimeZones": list(zone.client_time_zones),
+    }
+    if zone.implied is not None:
+        value["implicitTimeZone"] = zone.implied
+    return value
+
+
+def _target(at: object, case: Case) -> object:
+    rule: Result[Rule, Rejection] = Success(At(at=at))
+    record = rule.bind(
+        lambda read: make_record(CreateRequest("x", read), "schedule-1", case["now"], NO_ZONE)
+    )
+    return _spell(record, lambda made: format_instant(made.scheduled_at_ms))
+
+
+def _number(value: float | str) -> float:
+    """A number of a case; the doubles that JSON cannot spell are written as text."""
+    return float(value) if isinstance(value, str) else value
+
+
+def _events(case: Case) -> list[Event]:
+    return [
+        Event(type=e["type"], seq=e["seq"], time_ms=e["time"], data=e.get("data"))
+        for e in case["events"]
+    ]
+
+
+def _record(data: Case) -> Record:
+    """A record taken as it is, padded ids and prompts included: decoded around them."""
+    plain = {**data, "id": "plain", "prompt": "plain"}
+    change = read_change({"version": 1, "operation": "create", "schedule": plain})
+    assert isinstance(change, Create)
+    values = {name: getattr(change.schedule, name) for name in change.schedule.__struct_fields__}
+    return type(change.schedule)(**{**values, "id": data["id"], "prompt": data["prompt"]})

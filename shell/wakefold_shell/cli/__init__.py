@@ -1,0 +1,5 @@
+"""The `wakefold` command."""
+
+
+def main() -> None:
+    """Run."""
