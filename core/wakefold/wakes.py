@@ -123,6 +123,17 @@ def list_dispatches(decision: Decision) -> tuple[Dispatch, ...]:
             return ()
 
 
+def list_occurrences(decision: Decision) -> tuple[tuple[str, int], ...]:
+    """What a decision's message delivers, as (id, occurrence in epoch ms), in the message's order."""
+    match decision:
+        case OneShotDue(record=record):
+            return ((record.id, decision.occurrence_ms),)
+        case BatchDue(entries=entries):
+            return tuple((entry.record.id, entry.occurrence_ms) for entry in entries)
+        case Wait():
+            return ()
+
+
 def preview(ledger: Ledger, now_ms: int, count: int) -> tuple[Upcoming, ...]:
     """The next `count` deliveries of a runner that is always live, with an agent that is always idle.
 

@@ -1,0 +1,74 @@
+"""The commands, gathered, and what becomes of errors on the way out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import typer
+
+import wakefold
+from wakefold_shell.cli.demo import demo
+from wakefold_shell.cli.judging import conformance
+from wakefold_shell.cli.output import print_line, say, use_utf8
+from wakefold_shell.cli.reading import inspect, next_, receipts, validate
+from wakefold_shell.cli.running import run as run_session
+from wakefold_shell.errors import ShellError
+
+_BAD_INPUT: Final = 1
+_INTERRUPTED: Final = 130
+
+app = typer.Typer(
+    name="wakefold",
+    help="Reminders for AI agents, kept as events in the session's own log.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.command()(inspect)
+app.command()(validate)
+app.command()(receipts)
+app.command("next")(next_)
+app.command("run")(run_session)
+app.command()(conformance)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and give its exit code: 0 fine, 1 the input is bad, 2 usage."""
+    use_utf8()
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=list(arguments), prog_name="wakefold", standalone_mode=False)
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        say(f"{error.format_message()} See 'wakefold --help'.")
+        return error.exit_code
+    except ShellError as error:
+        say(str(error))
+        return _BAD_INPUT
+    except BrokenPipeError:
+        # Nobody reads any more: what is still buffered must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BAD_INPUT
+    except (KeyboardInterrupt, typer.Abort):
+        return _INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print_line(f"wakefold {wakefold.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Reminders for AI agents, kept as events in the session's own log."""

@@ -1,0 +1,92 @@
+"""Options and arguments that several commands share, so that each is told in one way."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from wakefold import PUBLISHED, SEED, Profile, RequestZone, either
+from wakefold.rejections import describe_rejection
+from wakefold.times import resolve_at
+from wakefold.zones import canonicalize_zone
+from wakefold_shell.clocks import SystemClock
+from wakefold_shell.stores.lines import LINE_BYTES_MAX
+
+_NO_ZONE: Final = RequestZone(implied=None, session_time_zone="unavailable")
+
+
+class ProfileName(StrEnum):
+    """The rule between repeating batches that a log is read under."""
+
+    SEED = "seed"
+    PUBLISHED = "published"
+
+    @property
+    def profile(self) -> Profile:
+        """The core's value."""
+        return PUBLISHED if self is ProfileName.PUBLISHED else SEED
+
+
+def parse_instant_option(text: str) -> int:
+    """Epoch milliseconds of an option such as `2027-02-01T09:00:00Z`; offsets are taken too."""
+
+    def refuse(sentence: str) -> int:
+        raise typer.BadParameter(sentence)
+
+    return either(
+        resolve_at(text, None, _NO_ZONE),
+        lambda instant_ms: instant_ms,
+        lambda rejection: refuse(describe_rejection(rejection)),
+    )
+
+
+def parse_zone_option(text: str) -> str:
+    """The canonical name of a zone option."""
+    zone = canonicalize_zone(text)
+    if zone is None:
+        raise typer.BadParameter("use UTC or an IANA Area/Location name such as Europe/Berlin.")
+    return zone
+
+
+def choose_now(now_ms: int | None) -> int:
+    """The instant (epoch ms) to look from: the one given, else the system's clock."""
+    return SystemClock().read_ms() if now_ms is None else now_ms
+
+
+JournalArgument = Annotated[
+    Path, typer.Argument(metavar="JOURNAL", help="A journal file or a session directory.")
+]
+SessionOption = Annotated[
+    Path, typer.Option("--session", metavar="DIR", help="The session's directory.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+NowOption = Annotated[
+    int | None,
+    typer.Option(
+        "--now",
+        metavar="INSTANT",
+        parser=parse_instant_option,
+        help="Look from this instant (2027-02-01T09:00:00Z) instead of the clock's.",
+    ),
+]
+ProfileOption = Annotated[
+    ProfileName,
+    typer.Option(
+        "--profile",
+        help="seed: repeating batches stand 300 s apart. published: the released package's logs.",
+    ),
+]
+LineBytesOption = Annotated[
+    int,
+    typer.Option(
+        "--line-bytes-max",
+        metavar="BYTES",
+        min=1024,
+        envvar="WAKEFOLD_LINE_BYTES_MAX",
+        help="Refuse a journal line longer than this.",
+    ),
+]
+LINE_BYTES_DEFAULT: Final = LINE_BYTES_MAX

@@ -1,0 +1,303 @@
+"""Commands that read a journal and change nothing: `inspect`, `validate`, `receipts`, `next`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from wakefold import (
+    SCHEDULE_CHANGE,
+    CorruptScheduleLog,
+    Event,
+    count_wakeups,
+    either,
+    encode_view,
+    format_instant,
+    list_active,
+    list_receipts,
+    list_views,
+    plan_next_wake,
+    preview,
+)
+from wakefold.events import kind_of
+from wakefold.guard import HOUR_MS, Wakeups, find_day_start
+from wakefold.receipts import DispatchReceipt, encode_receipt
+from wakefold.views import View
+from wakefold.wakes import Upcoming
+from wakefold_shell.cli.options import (
+    LINE_BYTES_DEFAULT,
+    JournalArgument,
+    JsonOption,
+    LineBytesOption,
+    NowOption,
+    ProfileName,
+    ProfileOption,
+    choose_now,
+    parse_zone_option,
+)
+from wakefold_shell.cli.output import (
+    print_json,
+    print_line,
+    print_table,
+    say,
+    show_duration,
+    show_instant,
+    show_local,
+    show_text,
+)
+from wakefold_shell.cli.progress import watch
+from wakefold_shell.errors import JournalError, show_path
+from wakefold_shell.stores.journals import Journal, explain_corruption, fold_journal, open_journal
+
+_COUNTED_TYPES: Final = frozenset({SCHEDULE_CHANGE, "user/message"})
+
+
+def inspect(
+    journal: JournalArgument,
+    *,
+    now: NowOption = None,
+    profile: ProfileOption = ProfileName.SEED,
+    as_json: JsonOption = False,
+    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
+) -> None:
+    """Show a session's active reminders, its next wake, and how often it woke itself."""
+    now_ms = choose_now(now)
+    kept: list[Event] = []
+    with open_journal(journal, line_bytes_max) as opened:
+        events = watch(opened, opened.read_events(_COUNTED_TYPES))
+        own = _keep(events, kept, _COUNTED_TYPES, opened.header.seed_length)
+        ledger = fold_journal(opened, profile.profile, own)
+    wake = plan_next_wake(ledger, now_ms)
+    next_wake_ms = None if wake is None else wake.at_ms
+    wakeups = _encode_wakeups(count_wakeups(kept), now_ms)
+    views = list_views(ledger, now_ms)
+    if as_json:
+        print_json(
+            {
+                "session": opened.header.id,
+                "profile": profile.value,
+                "now": format_instant(now_ms),
+                "active": [encode_view(view) for view in views],
+                "nextWake": None if next_wake_ms is None else format_instant(next_wake_ms),
+                "wakeups": wakeups,
+                "warnings": [] if opened.warning is None else [opened.warning],
+            }
+        )
+        return
+    print_line(f"session {show_text(opened.header.id)}, profile {profile.value}")
+    _print_views(views, opened.header.time_zone)
+    print_line(f"next wake: {_show_wake(next_wake_ms, now_ms)}")
+    counts = ", ".join(f"{name} {count}" for name, count in wakeups.items())
+    print_line(f"wakeups: {counts}")
+    _warn(opened)
+
+
+def validate(
+    journals: Annotated[
+        list[Path],
+        typer.Argument(metavar="JOURNAL...", help="Journal files or session directories."),
+    ],
+    *,
+    profile: ProfileOption = ProfileName.SEED,
+    as_json: JsonOption = False,
+    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
+) -> None:
+    """Say of each journal that it is fine, or where it is not and why; exit 1 if any is not."""
+    reports: list[dict[str, object]] = []
+    for path in journals:
+        report: dict[str, object] = {"journal": show_path(path)}
+        try:
+            with open_journal(path, line_bytes_max) as opened:
+                ledger = fold_journal(opened, profile.profile, watch(opened, opened.read_events()))
+        except JournalError as error:
+            reports.append({**report, "fine": False, "error": str(error)})
+            if not as_json:
+                say(str(error))
+            continue
+        active = len(list_active(ledger))
+        warnings = [] if opened.warning is None else [opened.warning]
+        reports.append(
+            {**report, "fine": True, "events": ledger.position, "active": active, "warnings": warnings}
+        )
+        if not as_json:
+            print_line(f"{show_path(path)}: fine, {ledger.position} events, {active} active reminders")
+            _warn(opened)
+    if as_json:
+        print_json({"journals": reports})
+    if not all(report["fine"] for report in reports):
+        raise typer.Exit(1)
+
+
+def receipts(
+    journal: JournalArgument,
+    *,
+    profile: ProfileOption = ProfileName.SEED,
+    as_json: JsonOption = False,
+    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
+) -> None:
+    """List every dispatch: when, what, and how late. A receipt says queued, not answered or read."""
+    found = read_receipts(journal, profile, line_bytes_max)
+    if as_json:
+        print_json({"receipts": encode_receipts(found)})
+        return
+    print_receipts(found)
+
+
+def print_receipts(found: tuple[DispatchReceipt, ...]) -> None:
+    """The receipts as a table for people."""
+    print_table(
+        ("seq", "dispatched (UTC)", "occurrence (UTC)", "late", "id", "prompt", "delivery"),
+        [
+            (
+                str(entry.seq),
+                show_instant(entry.dispatched_at_ms),
+                show_instant(entry.receipt.occurrence_ms),
+                show_duration(entry.dispatched_at_ms - entry.receipt.occurrence_ms),
+                show_text(entry.receipt.schedule_id),
+                show_text(entry.receipt.prompt),
+                "session-local",
+            )
+            for entry in found
+        ],
+    )
+
+
+def read_receipts(path: Path, profile: ProfileName, line_bytes_max: int) -> tuple[DispatchReceipt, ...]:
+    """Every receipt of a sound journal, inherited ones included; `JournalError` with the place."""
+    with open_journal(path, line_bytes_max) as opened:
+        fold_journal(opened, profile.profile, watch(opened, opened.read_events()))
+        _warn(opened)
+    with open_journal(path, line_bytes_max) as opened:
+        found = list_receipts(watch(opened, opened.read_events()), opened.header.seed_length)
+
+        def refuse(fault: CorruptScheduleLog) -> tuple[DispatchReceipt, ...]:
+            raise explain_corruption(opened, fault)
+
+        return either(found, lambda entries: entries, refuse)
+
+
+def encode_receipts(found: tuple[DispatchReceipt, ...]) -> list[dict[str, object]]:
+    """The receipts as the commands' JSON has them."""
+    return [
+        {
+            "seq": entry.seq,
+            **encode_receipt(entry.receipt),
+            "dispatchedAt": format_instant(entry.dispatched_at_ms),
+            "lateMs": entry.dispatched_at_ms - entry.receipt.occurrence_ms,
+        }
+        for entry in found
+    ]
+
+
+def next_(
+    journal: JournalArgument,
+    *,
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, max=10_000, help="How many deliveries.")
+    ] = 10,
+    zone: Annotated[
+        str | None,
+        typer.Option(
+            "--zone",
+            metavar="ZONE",
+            parser=parse_zone_option,
+            help="Local readings in this zone; by default the session's own.",
+        ),
+    ] = None,
+    now: NowOption = None,
+    profile: ProfileOption = ProfileName.SEED,
+    as_json: JsonOption = False,
+    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
+) -> None:
+    """List the coming deliveries, UTC and local, as a runner makes them with an idle agent.
+
+    A fixed rate is elapsed time: across a clock change its local reading moves.
+    """
+    with open_journal(journal, line_bytes_max) as opened:
+        ledger = fold_journal(opened, profile.profile, watch(opened, opened.read_events()))
+    zone = zone or opened.header.time_zone
+    coming = preview(ledger, choose_now(now), count)
+    if as_json:
+        print_json({"timeZone": zone, "next": [_encode_upcoming(entry, zone) for entry in coming]})
+        return
+    print_table(
+        ("delivered (UTC)", "occurrence (UTC)", "local", "id", "prompt"),
+        [
+            (
+                show_instant(entry.delivered_at_ms),
+                show_instant(entry.occurrence_ms),
+                show_local(entry.occurrence_ms, zone),
+                show_text(entry.record.id),
+                show_text(entry.record.prompt),
+            )
+            for entry in coming
+        ],
+    )
+    _warn(opened)
+
+
+def _keep(
+    events: Iterator[Event], kept: list[Event], types: frozenset[str], seed_length: int
+) -> Iterator[Event]:
+    """Pass events on, and keep those of the own suffix that have one of the types."""
+    for event in events:
+        if event.seq >= seed_length and event.type in types:
+            kept.append(event)
+        yield event
+
+
+def _print_views(views: tuple[View, ...], zone: str | None) -> None:
+    if not views:
+        print_line("no active reminders")
+        return
+    print_table(
+        ("id", "kind", "state", "target (UTC)", "local", "not before (UTC)", "prompt"),
+        [
+            (
+                show_text(view.record.id),
+                kind_of(view.record),
+                view.state,
+                show_instant(view.record.scheduled_at_ms),
+                show_local(view.record.scheduled_at_ms, zone),
+                show_instant(view.delivery_not_before_ms),
+                show_text(view.record.prompt),
+            )
+            for view in views
+        ],
+    )
+
+
+def _show_wake(next_wake_ms: int | None, now_ms: int) -> str:
+    if next_wake_ms is None:
+        return "none planned"
+    if next_wake_ms <= now_ms:
+        return "now, something is due"
+    return f"{format_instant(next_wake_ms)} (in {show_duration(next_wake_ms - now_ms)})"
+
+
+def _encode_wakeups(wakeups: Wakeups, now_ms: int) -> dict[str, int]:
+    return {
+        "consecutive": wakeups.consecutive,
+        "maxConsecutive": wakeups.max_consecutive,
+        "today": wakeups.count_since(find_day_start(now_ms)),
+        "lastHour": wakeups.count_since(now_ms - HOUR_MS),
+        "total": wakeups.total,
+    }
+
+
+def _encode_upcoming(entry: Upcoming, zone: str | None) -> dict[str, object]:
+    return {
+        "scheduleId": entry.record.id,
+        "prompt": entry.record.prompt,
+        "occurrenceAt": format_instant(entry.occurrence_ms),
+        "deliveredAt": format_instant(entry.delivered_at_ms),
+        "local": None if zone is None else show_local(entry.occurrence_ms, zone),
+    }
+
+
+def _warn(journal: Journal) -> None:
+    if journal.warning is not None:
+        say(journal.warning)

@@ -1,0 +1,53 @@
+"""What the shell tells people when something outside is wrong: one sentence, and no traceback."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+class ShellError(Exception):
+    """Something outside the program is wrong (a file, a lock, a missing extra).
+
+    The text is one sentence that says what, where and what to do. It is never this program's fault;
+    the command line shows it and exits with 1.
+    """
+
+
+class JournalError(ShellError):
+    """A journal cannot be read or written.
+
+    `line` counts from 1 and `offset_bytes` from 0; both are `None` where the whole file is meant. For
+    a compressed journal the offset is that of the frame, in the file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        problem: str,
+        remedy: str,
+        *,
+        line: int | None = None,
+        offset_bytes: int | None = None,
+    ) -> None:
+        """What is wrong with which file, where in it, and what to do."""
+        where = show_path(path)
+        if line is not None:
+            where = f"{where}:{line}"
+        if offset_bytes is not None:
+            where = f"{where} (byte {offset_bytes})"
+        super().__init__(f"{where}: {problem}; {remedy}.")
+        self.path = path
+        self.line = line
+        self.offset_bytes = offset_bytes
+
+
+def show_path(path: Path) -> str:
+    """A path as text that any stream can print, on one line whatever it holds."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def explain_os_error(error: OSError) -> str:
+    """The system's own words for what went wrong, without errno and path."""
+    return (error.strerror or type(error).__name__).lower()

@@ -1,0 +1,1 @@
+"""Hosts: who gets the messages."""

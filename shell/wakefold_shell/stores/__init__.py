@@ -1,0 +1,1 @@
+"""Stores: where a session's log lives."""

@@ -1,0 +1,204 @@
+"""A session's journal held by its only writer.
+
+One write for each batch, fsync as the barrier, the torn tail of an earlier crash cut before the first
+append. Two lines of defence stand against a second writer: `flock` on `session.lock`, and the file's
+length, which must be what this writer left.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import anyio.to_thread
+
+from wakefold import Event
+from wakefold.json_text import format_json
+from wakefold_shell.errors import JournalError, explain_os_error, show_path
+from wakefold_shell.stores.journals import Journal, locate_journal, open_journal
+from wakefold_shell.stores.lines import LINE_BYTES_MAX, require_zstandard
+from wakefold_shell.stores.rows import Header
+
+LOCK_NAME: Final = "session.lock"
+
+
+class JournalStore:
+    """The `Store` of one journal. Made by `open_store`, which holds the lock around it.
+
+    Append only after `read_events` has run to its end: it finds where the log ends.
+    """
+
+    def __init__(self, journal: Journal, descriptor: int) -> None:
+        """An open journal and the descriptor to append by."""
+        self.journal = journal
+        self._descriptor = descriptor
+        self._end_bytes: int | None = None
+        self._next_seq: int | None = None
+
+    @property
+    def seed_length(self) -> int:
+        """How many events a fork inherited."""
+        return self.journal.header.seed_length
+
+    def read_events(self) -> Iterator[Event]:
+        """The whole log, in order, once."""
+        yield from self.journal.read_events()
+        self._end_bytes = self.journal.sound_bytes
+        self._next_seq = self.journal.next_seq
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Write events as one batch. Raises `JournalError`, and leaves the file as it was."""
+        end_bytes = self._end_bytes
+        if end_bytes is None or self._next_seq is None:
+            raise self._refuse("where the log ends is not known", "read it to its end first")
+        if [event.seq for event in events] != list(range(self._next_seq, self._next_seq + len(events))):
+            raise self._refuse(f"the next event must have seq {self._next_seq}", "fold again")
+        batch = self._encode(events)
+        try:
+            self._cut_torn_tail(end_bytes)
+            self._write(batch, end_bytes)
+        except OSError as error:
+            raise self._refuse(explain_os_error(error), "check the disk; nothing was kept") from error
+        self._end_bytes = end_bytes + len(batch)
+        self._next_seq += len(events)
+
+    async def flush(self) -> bool:
+        """Whether the file's content is on the disk."""
+        try:
+            await anyio.to_thread.run_sync(os.fsync, self._descriptor)
+        except OSError:
+            return False
+        return True
+
+    def _cut_torn_tail(self, end_bytes: int) -> None:
+        length = os.fstat(self._descriptor).st_size
+        if self.journal.warning is not None and length > end_bytes:
+            os.ftruncate(self._descriptor, end_bytes)
+            self.journal.warning = None
+        elif length != end_bytes:
+            raise self._refuse("somebody else wrote to the journal", "stop the other writer")
+
+    def _write(self, batch: bytes, end_bytes: int) -> None:
+        written = 0
+        try:
+            while written < len(batch):
+                written += os.write(self._descriptor, batch[written:])
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, end_bytes)
+            raise
+
+    def _encode(self, events: Sequence[Event]) -> bytes:
+        batch = b"".join(encode_line(encode_event(event)) for event in events)
+        return compress(batch, self.journal.path) if self.journal.compressed else batch
+
+    def _refuse(self, problem: str, remedy: str) -> JournalError:
+        return JournalError(self.journal.path, problem, remedy)
+
+
+@contextmanager
+def open_store(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[JournalStore]:
+    """The store of a session directory, its writer lock held as long as the block lasts.
+
+    Raises `JournalError` where there is no journal, and where another process holds the lock.
+    """
+    place = locate_journal(path)
+    with (
+        open_journal(place, line_bytes_max) as journal,
+        hold_lock(place.parent),
+        _open_to_append(place) as descriptor,
+    ):
+        yield JournalStore(journal, descriptor)
+
+
+@contextmanager
+def hold_lock(directory: Path) -> Iterator[None]:
+    """The writer lock of a session directory; `JournalError` with the holder's pid if it is taken."""
+    place = directory / LOCK_NAME
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(place, flags, 0o600)
+    except OSError as error:
+        raise JournalError(place, explain_os_error(error), "check the path and its rights") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            raise JournalError(
+                directory, f"process {holder} owns this session", "stop it first"
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def create_session(directory: Path, header: Header) -> None:
+    """A new session directory with a journal that holds its header alone, durable on return.
+
+    Raises `JournalError` if there is one already or the system refuses.
+    """
+    place = directory / "session.jsonl"
+    line = encode_line(
+        {
+            "type": "session",
+            "version": 0,
+            "id": header.id,
+            "createdAt": header.created_at_ms,
+            "cwd": show_path(directory.absolute()),
+            **({} if header.time_zone is None else {"timeZone": header.time_zone}),
+        }
+    )
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
+            file.write(line)
+            file.flush()
+            os.fsync(descriptor)
+        _sync_directory(directory)
+    except OSError as error:
+        raise JournalError(place, explain_os_error(error), "choose another directory") from error
+
+
+def encode_event(event: Event) -> dict[str, object]:
+    """An event as its line says it, keys in the journal's order."""
+    return {"type": event.type, "seq": event.seq, "time": event.time_ms, "data": event.data}
+
+
+def encode_line(value: object) -> bytes:
+    """One journal line: JSON as ECMAScript writes it, UTF-8, LF."""
+    return format_json(value).encode("utf-8") + b"\n"
+
+
+def compress(batch: bytes, path: Path) -> bytes:
+    """One checksummed zstd frame for one batch of lines."""
+    frame: bytes = require_zstandard(path).ZstdCompressor(write_checksum=True).compress(batch)
+    return frame
+
+
+@contextmanager
+def _open_to_append(place: Path) -> Iterator[int]:
+    try:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(place, flags)
+    except OSError as error:
+        raise JournalError(place, explain_os_error(error), "check the path and its rights") from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,196 @@
+"""Reading a session's journal: events in order, or one clear error, never a shorter history.
+
+`open_journal` reads the header; `read_events` reads the events one by one, so that a log of any length
+can be folded in bounded memory. While it is read, the journal knows the line it stands at, so that a
+fault found by the core can be told with its place. Nothing here writes.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from returns.pipeline import is_successful
+
+from wakefold import (
+    SCHEDULE_CHANGE,
+    CorruptScheduleLog,
+    Event,
+    Ledger,
+    Profile,
+    describe_rejection,
+    fold,
+)
+from wakefold_shell.errors import JournalError, explain_os_error
+from wakefold_shell.stores.lines import LINE_BYTES_MAX, Line, is_compressed, read_lines
+from wakefold_shell.stores.rows import Header, Row, RowFault, read_header, read_row
+
+FILE_NAMES: Final = ("session.jsonl", "session.jsonl.zstd")
+"""What a session directory's journal is called, plain and compressed."""
+
+_RESTORE: Final = "restore the file from a backup"
+_GIVE_JOURNAL: Final = "give a session journal of version 0"
+
+
+class Journal:
+    """An open journal. Iterate once over `read_events`; the rest tells where that stands.
+
+    `line` and `offset_bytes` are those of the event read last. After the last event `next_seq` is the
+    seq of the event to come (`None` where a packed row at the end does not tell), `sound_bytes` the
+    length of the whole lines, and `warning` names a torn tail if there was one.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO, line_bytes_max: int) -> None:
+        """Read the header of an open file; `JournalError` if there is none."""
+        self.path = path
+        self.compressed = is_compressed(file)
+        self.line = 0
+        self.offset_bytes = 0
+        self.next_seq: int | None = 0
+        self.sound_bytes = 0
+        self.warning: str | None = None
+        self._lines = _guard(path, read_lines(path, file, line_bytes_max))
+        self._file = file
+        self.header = self._read_header()
+
+    def read_events(
+        self, parsed_types: frozenset[str] = frozenset({SCHEDULE_CHANGE})
+    ) -> Iterator[Event]:
+        """All events in order; `data` is parsed for the given types, raw or absent for others."""
+        pending: Row | None = None  # a packed row whose length the next row tells
+        seq = 0
+        for line in self._lines:
+            if line.torn:
+                self._note_torn(line)
+                break
+            self.line, self.offset_bytes = line.number, line.offset_bytes
+            try:
+                row = read_row(line.content, parsed_types)
+            except RowFault as fault:
+                raise self._fault(str(fault)) from fault
+            if pending is not None:
+                yield from _unpack(pending, row.seq - seq)
+                seq = max(seq + 1, row.seq)
+                pending = None
+            if row.seq != seq:
+                raise self._fault(f"seq {row.seq} stands where seq {seq} is due")
+            if row.count is None:
+                pending = row
+            else:
+                yield from _unpack(row, row.count)
+                seq += row.count
+        else:
+            self.sound_bytes = self._file.seek(0, os.SEEK_END)
+        if pending is not None:
+            yield from _unpack(pending, 1)
+        self.next_seq = seq if pending is None else None
+
+    def locate(self, problem: str, remedy: str) -> JournalError:
+        """An error at the line that was read last."""
+        return JournalError(self.path, problem, remedy, line=self.line, offset_bytes=self.offset_bytes)
+
+    def _read_header(self) -> Header:
+        line = next(self._lines, None)
+        if line is None:
+            raise JournalError(self.path, "the file is empty", _GIVE_JOURNAL)
+        self.line, self.offset_bytes = line.number, line.offset_bytes
+        if line.torn:
+            raise self.locate("the file holds no whole header line", _GIVE_JOURNAL)
+        try:
+            return read_header(line.content)
+        except RowFault as fault:
+            raise self.locate(str(fault), _GIVE_JOURNAL) from fault
+
+    def _note_torn(self, line: Line) -> None:
+        self.sound_bytes = line.offset_bytes
+        place = JournalError(
+            self.path,
+            "the last write was cut off and is left out",
+            "nothing that was acknowledged is lost",
+            line=line.number,
+            offset_bytes=line.offset_bytes,
+        )
+        self.warning = str(place)
+
+    def _fault(self, problem: str) -> JournalError:
+        return self.locate(problem, _RESTORE)
+
+
+def explain_corruption(journal: Journal, fault: CorruptScheduleLog) -> JournalError:
+    """The core's finding with its place in the file; the journal must stand where the fold stopped."""
+    problem = f"corrupt_schedule_log, {describe_rejection(fault).removesuffix('.')}"
+    if fault.rule == "bad_seed_length":
+        return JournalError(journal.path, problem, "mend the header's seedLength", line=1)
+    if fault.rule == "batches_too_close":
+        remedy = "a journal of the released package is read with --profile published"
+    else:
+        remedy = "restore the file from a backup, nothing is changed meanwhile"
+    return journal.locate(problem, remedy)
+
+
+def fold_journal(journal: Journal, profile: Profile, events: Iterable[Event] | None = None) -> Ledger:
+    """The ledger of a journal just opened; `JournalError` with the place of the first violation.
+
+    `events` may stand for `journal.read_events()`, passed through something that looks on.
+    """
+    read = journal.read_events() if events is None else events
+    folded = fold(read, journal.header.seed_length, profile)
+    if not is_successful(folded):
+        raise explain_corruption(journal, folded.failure())
+    return folded.unwrap()
+
+
+@contextmanager
+def open_journal(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[Journal]:
+    """The journal of a file or a session directory, open for reading as long as the block lasts.
+
+    Raises `JournalError` where there is none, where it is no regular file, where the system refuses,
+    and (while its events are read) at the first line that is wrong.
+    """
+    place = locate_journal(path)
+    with _refusals(place):
+        # A pipe or a device would block or never end.
+        regular = stat.S_ISREG(place.stat().st_mode)
+        file = place.open("rb") if regular else None
+    if file is None:
+        raise JournalError(place, "this is no regular file", "give a session journal")
+    with file:
+        yield Journal(place, file, line_bytes_max)
+
+
+def locate_journal(path: Path) -> Path:
+    """The journal file that a path means: itself, or the one in that session directory."""
+    with _refusals(path):
+        if not path.is_dir():
+            return path
+        found = [path / name for name in FILE_NAMES if (path / name).exists()]
+    if not found:
+        raise JournalError(
+            path, "the directory holds no session.jsonl", "give a session directory or a journal"
+        )
+    if len(found) > 1:
+        raise JournalError(path, "the directory holds two journals", "name one of the two files")
+    return found[0]
+
+
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    """The system's refusals inside the block, as errors of the journal."""
+    try:
+        yield
+    except OSError as error:
+        raise JournalError(path, explain_os_error(error), "check the path and its rights") from error
+
+
+def _guard(path: Path, lines: Iterator[Line]) -> Iterator[Line]:
+    with _refusals(path):
+        yield from lines
+
+
+def _unpack(row: Row, count: int) -> Iterator[Event]:
+    for index in range(count):
+        yield Event(row.type, row.seq + index, row.time_ms, row.data)

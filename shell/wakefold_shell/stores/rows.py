@@ -1,0 +1,163 @@
+"""One journal line, read (design.md section 5, version 0).
+
+A row is an event, or a packed row that stands for several. Lines are read fast where the fast parser
+takes them and by the strict standard parser where it does not (lone surrogates, numbers such as `3.0`).
+This module knows one line at a time; what follows from their order is the journal's business.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from wakefold.instants import read_safe_integer
+from wakefold.json_text import parse_json
+
+PACKED_TYPES: Final = frozenset({"text-chunks", "reasoning-chunks", "tool-call-chunks"})
+"""Rows that stand for several events each, numbered from `seq0`."""
+
+_COUNTED_TYPE: Final = "text-chunks"  # the one kind whose rows tell how many events they hold
+
+
+class RowFault(Exception):
+    """Carries what is wrong with one line, in words, up to where the file and the place are known."""
+
+
+class Header(Struct, frozen=True):
+    """The first line: which session this is. `seed_length` events were inherited from a parent."""
+
+    id: str
+    created_at_ms: int
+    seed_length: int = 0
+    time_zone: str | None = None
+
+
+class Row(Struct, frozen=True):
+    """One line after the header: events `seq`, `seq + 1`, ... of one type.
+
+    `count` is how many, `None` where the next row's seq tells it. `data` is parsed for the types that
+    were asked for and raw otherwise.
+    """
+
+    type: str
+    seq: int
+    time_ms: int
+    count: int | None
+    data: object
+
+
+class _Envelope(Struct, frozen=True):
+    type: str
+    seq: int | None = None
+    time: int | None = None
+    seq0: int | None = None
+    time0: int | None = None
+    data: Raw = Raw(b"null")
+
+
+class _Texts(Struct, frozen=True):
+    texts: list[Raw]
+
+
+_ENVELOPES: Final = msgspec.json.Decoder(_Envelope)
+_TEXTS: Final = msgspec.json.Decoder(_Texts)
+_ANYTHING: Final = msgspec.json.Decoder()
+
+
+def read_header(content: bytes) -> Header:
+    """The header that a first line holds; `RowFault` if it is none."""
+    value = _parse_strictly(content)
+    if not isinstance(value, dict) or value.get("type") != "session":
+        raise RowFault("the first line is no session header")
+    version = value.get("version")
+    if read_safe_integer(version) != 0:
+        raise RowFault(f"journal version {_brief(version)} is unknown, this program reads version 0")
+    session_id, created_at = value.get("id"), read_safe_integer(value.get("createdAt"))
+    if not isinstance(session_id, str) or session_id == "" or created_at is None:
+        raise RowFault("the session header lacks a text id or a createdAt in epoch milliseconds")
+    seed_length = value.get("seedLength")
+    inherited = 0 if seed_length is None else read_safe_integer(seed_length)
+    if inherited is None or inherited < 0:
+        raise RowFault("the session header's seedLength is no whole number from 0")
+    time_zone = value.get("timeZone")
+    if time_zone is not None and not isinstance(time_zone, str):
+        raise RowFault("the session header's timeZone is no text")
+    return Header(session_id, created_at, inherited, time_zone)
+
+
+def read_row(content: bytes, parsed_types: frozenset[str]) -> Row:
+    """The row that a line holds, `data` parsed for the given types; `RowFault` if it is none."""
+    try:
+        envelope = _ENVELOPES.decode(content)
+    except (msgspec.DecodeError, RecursionError):
+        return _read_strictly(content)
+    kind, seq, time_ms = envelope.type, envelope.seq, envelope.time
+    packed = kind in PACKED_TYPES and seq is None
+    if packed:
+        seq, time_ms = envelope.seq0, envelope.time0
+    if seq is None or time_ms is None:
+        return _read_strictly(content)
+    if not packed:
+        data = _parse(envelope.data) if kind in parsed_types else envelope.data
+        return Row(kind, seq, time_ms, 1, data)
+    return Row(kind, seq, time_ms, _count_texts(kind, envelope.data), None)
+
+
+def _count_texts(kind: str, data: Raw) -> int | None:
+    if kind != _COUNTED_TYPE:
+        return None
+    try:
+        return len(_TEXTS.decode(data).texts)
+    except msgspec.DecodeError as error:
+        raise RowFault("a text-chunks row needs a list of texts") from error
+
+
+def _parse(raw: Raw) -> object:
+    try:
+        value: object = _ANYTHING.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return _parse_strictly(bytes(raw))
+    return value
+
+
+def _read_strictly(content: bytes) -> Row:
+    """The same as the fast path, for lines that it refuses."""
+    value = _parse_strictly(content)
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        raise RowFault("the line is no event: it has no type")
+    fields: dict[str, Any] = value
+    kind: str = fields["type"]
+    packed = kind in PACKED_TYPES and "seq" not in fields
+    seq = read_safe_integer(fields.get("seq0" if packed else "seq"))
+    time_ms = read_safe_integer(fields.get("time0" if packed else "time"))
+    if seq is None or time_ms is None:
+        raise RowFault("the event's seq or time is no safe integer")
+    if not packed:
+        return Row(kind, seq, time_ms, 1, fields.get("data"))
+    if kind != _COUNTED_TYPE:
+        return Row(kind, seq, time_ms, None, None)
+    data = fields.get("data")
+    texts = data.get("texts") if isinstance(data, dict) else None
+    if not isinstance(texts, list):
+        raise RowFault("a text-chunks row needs a list of texts")
+    return Row(kind, seq, time_ms, len(texts), None)
+
+
+def _parse_strictly(content: bytes) -> object:
+    try:
+        return parse_json(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise RowFault(f"the line is not UTF-8 (at its byte {error.start})") from error
+    except ValueError as error:
+        if b"\0" in content:
+            raise RowFault("the line holds NUL bytes") from error
+        raise RowFault("the line is no JSON") from error
+    except RecursionError as error:
+        raise RowFault("the line nests too deeply to be read") from error
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."  # noqa: PLR2004 - enough to recognise it
