@@ -33,10 +33,11 @@ from wakefold.outcomes import either
 from wakefold.receipts import Receipt, list_receipts, present_dispatch
 from wakefold.recurrence import PUBLISHED, SEED, Profile
 from wakefold.rejections import CorruptScheduleLog, Rejection, describe_rejection, error_value
-from wakefold.requests import CreateRequest, build_record, read_create_request
+from wakefold.requests import build_record, read_create_request
 from wakefold.views import encode_view, list_views
 from wakefold.wakes import (
     Decision,
+    Wait,
     decide_due,
     list_dispatches,
     plan_next_wake,
@@ -54,7 +55,6 @@ __all__ = [
     "Change",
     "CorruptScheduleLog",
     "Create",
-    "CreateRequest",
     "Decision",
     "Delete",
     "Dispatch",
@@ -66,6 +66,7 @@ __all__ = [
     "Record",
     "Rejection",
     "RequestZone",
+    "Wait",
     "build_record",
     "count_wakeups",
     "decide_due",

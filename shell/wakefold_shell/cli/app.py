@@ -43,7 +43,9 @@ def run(arguments: Sequence[str]) -> int:
         code = command.main(args=list(arguments), prog_name="wakefold", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        say(f"{error.format_message()} See 'wakefold --help'.")
+        sentence = error.format_message().rstrip(".")
+        if sentence:  # without any arguments the help itself was shown
+            say(f"{sentence}; see 'wakefold --help'.")
         return error.exit_code
     except ShellError as error:
         say(str(error))

@@ -8,8 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from wakefold import PUBLISHED, SEED, Profile, RequestZone, either
-from wakefold.rejections import describe_rejection
+from wakefold import PUBLISHED, SEED, Profile, Rejection, RequestZone, either
 from wakefold.times import resolve_at
 from wakefold.zones import canonicalize_zone
 from wakefold_shell.clocks import SystemClock
@@ -33,21 +32,17 @@ class ProfileName(StrEnum):
 def parse_instant_option(text: str) -> int:
     """Epoch milliseconds of an option such as `2027-02-01T09:00:00Z`; offsets are taken too."""
 
-    def refuse(sentence: str) -> int:
-        raise typer.BadParameter(sentence)
+    def refuse(_: Rejection) -> int:
+        raise typer.BadParameter(f"{text!r} is no instant such as 2027-02-01T09:00:00Z")
 
-    return either(
-        resolve_at(text, None, _NO_ZONE),
-        lambda instant_ms: instant_ms,
-        lambda rejection: refuse(describe_rejection(rejection)),
-    )
+    return either(resolve_at(text, None, _NO_ZONE), lambda instant_ms: instant_ms, refuse)
 
 
 def parse_zone_option(text: str) -> str:
     """The canonical name of a zone option."""
     zone = canonicalize_zone(text)
     if zone is None:
-        raise typer.BadParameter("use UTC or an IANA Area/Location name such as Europe/Berlin.")
+        raise typer.BadParameter(f"{text!r} is no zone such as UTC or Europe/Berlin")
     return zone
 
 

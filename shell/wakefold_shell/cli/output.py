@@ -46,7 +46,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     terminal = sys.stdout.isatty()
     table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold" if terminal else "ignore", no_wrap=not terminal)
+        table.add_column(column, overflow="fold", no_wrap=not terminal or column != "prompt")
     for row in rows:
         table.add_row(*map(Text, row))
     console = Console(width=None if terminal else _PIPE_COLUMNS, highlight=False, markup=False)

@@ -90,8 +90,10 @@ def inspect(
     print_line(f"session {show_text(opened.header.id)}, profile {profile.value}")
     _print_views(views, opened.header.time_zone)
     print_line(f"next wake: {_show_wake(next_wake_ms, now_ms)}")
-    counts = ", ".join(f"{name} {count}" for name, count in wakeups.items())
-    print_line(f"wakeups: {counts}")
+    print_line(
+        "wakeups: {total} in all, {today} today, {lastHour} in the last hour; "
+        "{consecutive} in a row without an external word (most {maxConsecutive})".format(**wakeups)
+    )
     _warn(opened)
 
 
@@ -123,7 +125,7 @@ def validate(
             {**report, "fine": True, "events": ledger.position, "active": active, "warnings": warnings}
         )
         if not as_json:
-            print_line(f"{show_path(path)}: fine, {ledger.position} events, {active} active reminders")
+            print_line(f"{show_path(path)}: fine (events {ledger.position}, active {active})")
             _warn(opened)
     if as_json:
         print_json({"journals": reports})

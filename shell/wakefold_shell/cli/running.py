@@ -67,10 +67,16 @@ def run(
 
 async def _until_signal(own: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run until done, or until SIGINT or SIGTERM ends it between two deliveries."""
+    failure: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(_cancel_on_signal, group.cancel_scope)
-        await own()
+        try:
+            await own()
+        except Exception as error:  # noqa: BLE001 - raised again below, alone and not in a group
+            failure = error
         group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
 
 
 async def _cancel_on_signal(scope: anyio.CancelScope) -> None:

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import copy
+import json
+import sys
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from returns.result import Result, Success
+
+from wakefold.events import (
+    Change,
+    Create,
+    Delete,
+    Dispatch,
+    EveryRecord,
+    decode_change,
+    encode_change,
+)
+from wakefold.instants import (
+    MAX_INSTANT_MS,
+    MAX_SAFE_INTEGER,
+    MIN_INSTANT_MS,
+    format_instant,
+    is_trimmed,
+    parse_instant,
+    read_safe_integer,
+    trim,
+)
+from wakefold.json_text import format_json, parse_json
+from wakefold.rejections import CorruptScheduleLog
+from wakefold_laws.strategies import changes, instants, json_values, prompts
+
+OTHER_TYPES: tuple[object, ...] = (None, True, False, 0, 1.5, "x", [], {})
+KNOWN_KEYS = {
+    "version", "operation", "schedule", "id", "acceptedAt",
+    "kind", "prompt", "afterSeconds", "everySeconds", "scheduledAt",
+}  # fmt: skip
+DAYS_IN_400_YEARS = 146_097
+
+
+def is_corrupt(decoded: Result[Change, CorruptScheduleLog]) -> bool:
+    fault = decoded.swap().value_or(None)
+    return isinstance(fault, CorruptScheduleLog) and fault.code == "corrupt_schedule_log"
+
+
+def list_objects(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return [data, data["schedule"]] if "schedule" in data else [data]
+
+
+def json_type(value: object) -> str:
+    return "number" if type(value) in (int, float) else type(value).__name__
+
+
+def list_mutations(change: Change, extra: str) -> Iterator[tuple[str, object]]:
+    """Each single mutation of an encoded change: what was done, and what came out."""
+    whole = encode_change(change)
+    for place in range(len(list_objects(whole))):
+        for key in (*list_objects(whole)[place], None):
+            for value in ("DROP", *OTHER_TYPES) if key is not None else OTHER_TYPES:
+                data = copy.deepcopy(whole)
+                fields = list_objects(data)[place]
+                if key is None:
+                    fields[extra] = value
+                elif value == "DROP":
+                    del fields[key]
+                elif json_type(fields[key]) == json_type(value):
+                    continue
+                else:
+                    fields[key] = value
+                yield f"{key or extra} <- {value!r}", data
+
+
+@given(change=changes())
+def test_a_change_decodes_as_it_was_encoded(change: Change) -> None:
+    """Decoding an encoded change gives the change again, with its keys in any order."""
+    data = encode_change(change)
+    assert decode_change(data) == Success(change)
+    assert decode_change(dict(reversed(data.items()))) == Success(change)
+
+
+@given(change=changes())
+def test_a_change_survives_json_text(change: Change) -> None:
+    """A change written as JSON text and read back, here or by another parser, is the same change."""
+    text = format_json(encode_change(change))
+    assert decode_change(parse_json(text)) == Success(change)
+    assert decode_change(json.loads(text)) == Success(change)
+    assert "\n" not in text
+    text.encode()  # no lone surrogate is left bare
+
+
+@given(change=changes(), extra=st.sampled_from(("note", "__proto__", "Id")) | prompts())
+def test_every_single_mutation_of_a_change_is_refused(change: Change, extra: str) -> None:
+    """An extra key, a dropped key or a value of another type makes a change corrupt; one may drop
+    `acceptedAt`, which leaves the dispatch of a one-shot."""
+    if extra in KNOWN_KEYS:
+        extra += "2"
+    for name, data in list_mutations(change, extra):
+        decoded = decode_change(data)
+        if name == "acceptedAt <- 'DROP'":
+            assert isinstance(change, Dispatch)
+            assert decoded == Success(Dispatch(change.id))
+        else:
+            assert is_corrupt(decoded), name
+
+
+@given(change=changes())
+def test_whole_numbers_may_be_spelled_as_doubles(change: Change) -> None:
+    """`300.0` and `3e2` are the integer 300, in the version as in the seconds; `300.5` is not."""
+    data = encode_change(change)
+    for fields in list_objects(data):
+        for key, value in fields.items():
+            if isinstance(value, int):
+                fields[key] = float(value)
+    assert decode_change(data) == Success(change)
+    data["version"] = 1.5
+    assert is_corrupt(decode_change(data))
+
+
+@given(data=json_values())
+def test_decoding_is_total(data: object) -> None:
+    """Any JSON value decodes to a change or to a corrupt log, and is never changed by it."""
+    before = copy.deepcopy(data)
+    assert is_corrupt(decode_change(data))
+    assert data == before
+
+
+@given(value=json_values())
+def test_json_text_reads_back(value: object) -> None:
+    """JSON text, written by us, reads back as the value here and by the standard parser."""
+    text = format_json(value)
+    assert parse_json(text) == value
+    assert json.loads(text) == value
+
+
+@given(instant_ms=instants() | st.integers(MIN_INSTANT_MS, MAX_INSTANT_MS))
+def test_instant_text_reads_back(instant_ms: int) -> None:
+    """Formatting an instant and parsing the text gives the instant, over the whole range."""
+    text = format_instant(instant_ms)
+    assert len(text) == len("2027-02-01T09:00:00.000Z")
+    assert parse_instant(text) == instant_ms
+
+
+@given(instant_ms=instants(), later_ms=instants())
+def test_instant_text_sorts_as_the_instants_do(instant_ms: int, later_ms: int) -> None:
+    """Of two instants the earlier one has the lesser text."""
+    texts = format_instant(instant_ms), format_instant(later_ms)
+    assert (texts[0] < texts[1]) == (instant_ms < later_ms)
+
+
+@given(
+    year=st.integers(0, 9999), month=st.integers(0, 13), day=st.integers(0, 32),
+    hour=st.integers(0, 25), minute=st.integers(0, 61), second=st.integers(0, 61),
+)  # fmt: skip
+def test_an_instant_names_a_real_day_and_time(
+    year: int, month: int, day: int, hour: int, minute: int, second: int
+) -> None:
+    """Canonical text is an instant exactly if the calendar has its day and the clock its time."""
+    text = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.000Z"
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    lengths = (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+    real_day = year > 0 and 1 <= month <= 12 and 1 <= day <= lengths[month - 1]
+    real = real_day and hour < 24 and minute < 60 and second < 60
+    parsed = parse_instant(text)
+    assert (parsed is not None) == real
+    if parsed is not None:
+        assert parsed // 1000 % 86_400 == hour * 3600 + minute * 60 + second
+        if year <= 9599:
+            later = f"{year + 400:04}{text[4:]}"
+            assert parse_instant(later) == parsed + DAYS_IN_400_YEARS * 86_400_000
+
+
+@given(instant_ms=instants(), place=st.integers(0, 24), added=st.characters(exclude_categories=()))
+def test_no_other_spelling_of_an_instant_is_canonical(instant_ms: int, place: int, added: str) -> None:
+    """A character more, less or foreign makes an instant's text unreadable; a digit names another."""
+    text = format_instant(instant_ms)
+    assert parse_instant(text[:place] + added + text[place:]) is None
+    if place < len(text):
+        assert parse_instant(text[:place] + text[place + 1 :]) is None
+        changed = text[:place] + added + text[place + 1 :]
+        read = parse_instant(changed)
+        assert read is None or format_instant(read) == changed
+
+
+def test_trim_removes_the_white_space_of_ecmascript_and_nothing_else() -> None:
+    """Of all characters, `trim` removes TAB, LF, VT, FF, CR, U+2028, U+2029, U+FEFF and category Zs."""
+    white = {"\t", "\n", "\v", "\f", "\r", "\u2028", "\u2029", "\ufeff"}
+    every = map(chr, range(sys.maxunicode + 1))
+    removed = {character for character in every if trim(character) == ""}
+    zs = {c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) == "Zs"}
+    assert removed == white | zs
+    for character in removed:
+        assert trim(f"{character}a{character}b{character}{character}") == f"a{character}b"
+
+
+@given(text=st.text(st.characters(exclude_categories=()) | st.sampled_from(" \t\u2028\ufeff\x1c\x85")))
+def test_trim_is_idempotent_and_only_cuts(text: str) -> None:
+    """What `trim` leaves is a part of the text that is its own trim, empty or fit for a prompt."""
+    trimmed = trim(text)
+    assert trim(trimmed) == trimmed
+    assert trimmed in text
+    assert is_trimmed(trimmed) == (trimmed != "")
+    assert is_trimmed(text) == (text != "" and trimmed == text)
+
+
+@given(number=st.integers() | st.integers(-(2**54), 2**54))
+def test_a_safe_integer_has_at_most_53_bits(number: int) -> None:
+    """An integer is safe exactly if its absolute value is below 2 ** 53, as an int and as a double."""
+    expected = number if abs(number) < 2**53 else None
+    assert read_safe_integer(number) == expected
+    if abs(number) < 2**53:
+        assert read_safe_integer(float(number)) == number
+        assert type(read_safe_integer(float(number))) is int
+
+
+@given(number=st.floats())
+def test_a_double_is_an_integer_only_without_a_fraction(number: float) -> None:
+    """A double is a safe integer exactly if it has no fraction and stands within 2 ** 53 - 1."""
+    whole = abs(number) <= MAX_SAFE_INTEGER and number % 1 == 0
+    assert read_safe_integer(number) == (number if whole else None)
+
+
+@pytest.mark.parametrize("value", [True, False, None, "300", b"300", [300], {}, 300j])
+def test_nothing_but_a_number_is_an_integer(value: object) -> None:
+    """Booleans, texts and everything else that is no JSON number are no integers."""
+    assert read_safe_integer(value) is None
+
+
+@given(schedule_id=prompts(), instant_ms=instants())
+def test_the_encoded_keys_stand_in_the_order_of_the_page(schedule_id: str, instant_ms: int) -> None:
+    """Encoded changes have the keys of spec section 3, in its order."""
+    record = EveryRecord(schedule_id, "p", 300, instant_ms)
+    assert list(encode_change(Create(record))) == ["version", "operation", "schedule"]
+    assert list(encode_change(Delete(schedule_id))) == ["version", "operation", "id"]
+    dispatch = encode_change(Dispatch(schedule_id, instant_ms))
+    assert list(dispatch) == ["version", "operation", "id", "acceptedAt"]

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import partial, reduce
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from returns.pipeline import is_successful
+from returns.result import Failure, Result, Success
+
+from wakefold.events import (
+    SCHEDULE_CHANGE,
+    AtRecord,
+    Create,
+    Delete,
+    Dispatch,
+    Event,
+    EveryRecord,
+    decode_change,
+    encode_change,
+)
+from wakefold.instants import MAX_INSTANT_MS
+from wakefold.ledger import Ledger, evolve, fold, list_active, validate
+from wakefold.recurrence import PUBLISHED, SEED, Profile
+from wakefold.rejections import CorruptScheduleLog, LogRule
+from wakefold.requests import allocate_id
+from wakefold_laws.log_model import BROKEN_RULES, BrokenLog, Log
+from wakefold_laws.strategies import (
+    broken_logs,
+    changes,
+    foreign_events,
+    ids,
+    json_values,
+    logs,
+    moments,
+)
+
+Folded = Result[Ledger, CorruptScheduleLog]
+
+any_data = changes().map(encode_change) | json_values()
+
+
+def fold_by_steps(events: Sequence[Event], seed_length: int, profile: Profile) -> Folded:
+    empty: Folded = Success(Ledger(profile=profile, seed_length=seed_length))
+    return reduce(lambda state, event: state.bind(partial(_evolve, event)), events, empty)
+
+
+def _evolve(event: Event, ledger: Ledger) -> Folded:
+    return evolve(ledger, event)
+
+
+@st.composite
+def candidates(draw: st.DrawFn, ledger: Ledger) -> Event:
+    """An event that may or may not follow: any at all, or one that names an id of the ledger."""
+    kind, data = draw(st.tuples(st.just(SCHEDULE_CHANGE), any_data) | foreign_events())
+    if len(ledger.seen_ids) > 0 and draw(st.booleans()):
+        named = draw(st.sampled_from(list(ledger.seen_ids)))
+        accepted = st.none() | moments(ledger)
+        change = draw(st.just(Delete(named)) | st.builds(Dispatch, st.just(named), accepted))
+        kind, data = SCHEDULE_CHANGE, encode_change(change)
+    return Event(kind, ledger.position, 0, data)
+
+
+@given(log=logs())
+def test_a_valid_log_folds_to_what_its_writer_did(log: Log) -> None:
+    """Folding a valid log gives the records, ids and last batch of the model that wrote it."""
+    ledger = fold(log.events, log.seed_length, log.profile).unwrap()
+    assert ledger == log.ledger
+    assert list(ledger.records) == list(log.ledger.records)
+    assert list(ledger.seen_ids) == list(log.ledger.seen_ids)
+
+
+@given(log=logs() | broken_logs())
+def test_fold_equals_evolving_step_by_step(log: Log | BrokenLog) -> None:
+    """One pass over a log, valid or broken, gives the same value as one evolve for each event."""
+    whole = fold(iter(log.events), log.seed_length, log.profile)
+    assert whole == fold_by_steps(log.events, log.seed_length, log.profile)
+
+
+@given(log=logs() | broken_logs(), data=st.data())
+def test_one_more_event_folds_as_it_evolves(log: Log | BrokenLog, data: st.DataObject) -> None:
+    """`fold(xs + [x])` equals `fold(xs)` followed by evolving `x`, whether `x` may follow or not."""
+    before = fold(log.events, log.seed_length, log.profile)
+    event = data.draw(candidates(before.value_or(Ledger(position=len(log.events)))))
+    after = fold([*log.events, event], log.seed_length, log.profile)
+    assert after == before.bind(partial(_evolve, event))
+
+
+@given(log=logs(), data=st.data())
+def test_validate_agrees_with_fold_on_a_candidate(log: Log, data: st.DataObject) -> None:
+    """`validate` gives the candidate back exactly if the log with it folds, else the fold's failure."""
+    ledger = fold(log.events, log.seed_length, log.profile).unwrap()
+    event = data.draw(candidates(ledger))
+    after = fold([*log.events, event], log.seed_length, log.profile)
+    assert validate(ledger, event) == after.map(lambda _: event)
+
+
+@given(log=logs(steps_max=10))
+def test_every_prefix_of_a_valid_log_is_valid(log: Log) -> None:
+    """A valid log cut anywhere in its own part is valid, and folds to its length."""
+    for length in range(log.seed_length, len(log.events) + 1):
+        ledger = fold(log.events[:length], log.seed_length, log.profile).unwrap()
+        assert ledger.position == length
+
+
+@pytest.mark.parametrize("rule", BROKEN_RULES)
+@settings(max_examples=settings().max_examples // 3)
+@given(data=st.data())
+def test_a_broken_log_fails_at_the_planted_fault(rule: LogRule, data: st.DataObject) -> None:
+    """A broken log folds up to its fault and fails there, by place and rule, whatever follows."""
+    log = data.draw(broken_logs(rule=rule))
+    assert is_successful(fold(log.events[: log.index], log.seed_length, log.profile))
+    fault = fold(log.events, log.seed_length, log.profile).failure()
+    assert (fault.code, fault.index, fault.rule) == ("corrupt_schedule_log", log.index, rule)
+
+
+@given(log=logs(), data=st.data())
+def test_inherited_events_are_not_read(log: Log, data: st.DataObject) -> None:
+    """A fork folds the same whatever stands in the place of its inherited events."""
+    types = st.sampled_from((SCHEDULE_CHANGE, "user/message"))
+    garbage = [
+        Event(data.draw(types), seq, 0, data.draw(any_data)) for seq in range(min(log.seed_length, 4))
+    ]
+    events = [*garbage, *log.events[len(garbage) :]]
+    assert fold(events, log.seed_length, log.profile) == Success(log.ledger)
+
+
+@given(log=logs(), data=st.data())
+def test_foreign_events_change_nothing_but_the_position(log: Log, data: st.DataObject) -> None:
+    """Events of other types, put anywhere, leave what a log comes to as it was."""
+    place = data.draw(st.integers(log.seed_length, len(log.events)))
+    foreign = [Event(kind, 0, 0, held) for kind, held in data.draw(st.lists(foreign_events()))]
+    events = [*log.events[:place], *foreign, *log.events[place:]]
+    ledger = fold(events, log.seed_length, log.profile).unwrap()
+    assert ledger.position == len(events)
+    assert (ledger.records, ledger.seen_ids) == (log.ledger.records, log.ledger.seen_ids)
+    assert ledger.last_accepted_at_ms == log.ledger.last_accepted_at_ms
+
+
+@given(log=logs(steps_max=4), data=st.data())
+def test_a_seed_length_outside_the_log_is_corrupt(log: Log, data: st.DataObject) -> None:
+    """A seed length that is no safe integer from 0 to the log's length makes the log corrupt."""
+    length = len(log.events)
+    outside = st.integers(max_value=-1) | st.integers(min_value=length + 1)
+    strange = st.sampled_from((None, True, "0", 0.5, float("nan"), float("inf"), [0]))
+    seed_length: Any = data.draw(outside | strange)
+    fault = CorruptScheduleLog(rule="bad_seed_length")
+    assert fold(log.events, seed_length, log.profile) == Failure(fault)
+
+
+@given(log=logs(profile=SEED), last_ms=st.integers(MAX_INSTANT_MS - 600_000, MAX_INSTANT_MS))
+def test_an_exhausted_gate_ends_exactly_the_repeating_records(log: Log, last_ms: int) -> None:
+    """Repeating records are shown exactly while the gate opens before year 10,000 or there is none."""
+    for profile, open_again in ((SEED, last_ms + 300_000 <= MAX_INSTANT_MS), (PUBLISHED, True)):
+        records = log.ledger.records
+        ledger = Ledger(profile=profile, records=records, last_accepted_at_ms=last_ms)
+        shown = [r for r in records.values() if open_again or not isinstance(r, EveryRecord)]
+        assert list_active(ledger) == tuple(shown)
+
+
+@given(log=logs())
+def test_seen_ids_are_the_created_ids_each_once(log: Log) -> None:
+    """Every id that a session created is seen once, in create order, ended or not."""
+    ledger = fold(log.events, log.seed_length, log.profile).unwrap()
+    own = [event for event in log.events[log.seed_length :] if event.type == SCHEDULE_CHANGE]
+    made = [change for event in own if isinstance(change := decode_change(event.data).unwrap(), Create)]
+    assert list(ledger.seen_ids) == [change.schedule.id for change in made]
+    assert len(set(ledger.seen_ids)) == len(made)
+
+
+@given(seen=st.lists(st.integers(1, 9).map("schedule-{}".format) | ids(), unique=True))
+def test_an_allocated_id_is_the_first_free_one_from_the_count(seen: list[str]) -> None:
+    """A new id is `schedule-N` for the least N above the number of seen ids that none of them has."""
+    numbers = itertools.count(len(seen) + 1)
+    free = next(number for number in numbers if f"schedule-{number}" not in seen)
+    assert allocate_id(Ledger(seen_ids=dict.fromkeys(seen))) == f"schedule-{free}"
+
+
+@given(log=logs(), count=st.integers(1, 12))
+def test_allocated_ids_are_never_used_again(log: Log, count: int) -> None:
+    """However many records are created and deleted, each allocated id is new and its create valid."""
+    ledger = log.ledger
+    for _ in range(count):
+        new = allocate_id(ledger)
+        assert new not in ledger.seen_ids
+        for change in (Create(AtRecord(new, "p", 0)), Delete(new)):
+            event = Event(SCHEDULE_CHANGE, ledger.position, 0, encode_change(change))
+            ledger = evolve(ledger, event).unwrap()

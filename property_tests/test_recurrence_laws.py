@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wakefold.events import SCHEDULE_CHANGE, Dispatch, Event, EveryRecord, encode_change
+from wakefold.instants import MAX_INSTANT_MS, MAX_SAFE_INTEGER, MIN_INSTANT_MS
+from wakefold.ledger import Ledger, evolve
+from wakefold.recurrence import MIN_EVERY_SECONDS, PROFILES, PUBLISHED, SEED, Profile, find_occurrence
+from wakefold.views import list_views
+from wakefold.wakes import decide_due, plan_next_wake, preview
+from wakefold_laws.strategies import instants
+
+YEAR_MS = 365 * 86_400_000
+rates = st.integers(MIN_EVERY_SECONDS, 86_400) | st.integers(
+    MIN_EVERY_SECONDS, MAX_SAFE_INTEGER // 1000
+)
+
+
+def hold(target_ms: int, every_seconds: int, profile: Profile = PUBLISHED) -> Ledger:
+    record = EveryRecord("schedule-1", "p", every_seconds, target_ms)
+    return Ledger(profile=profile, records={record.id: record}, seen_ids={record.id: None})
+
+
+def accept(ledger: Ledger, accepted_ms: int) -> Ledger:
+    data = encode_change(Dispatch("schedule-1", accepted_ms))
+    return evolve(ledger, Event(SCHEDULE_CHANGE, ledger.position, accepted_ms, data)).unwrap()
+
+
+def count_steps(work: Callable[[], object]) -> int:
+    """The calls, lines and instructions of the core that the interpreter runs for a piece of work."""
+    count = 0
+
+    def trace(frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401 - as typeshed
+        nonlocal count
+        if not frame.f_globals["__name__"].startswith("wakefold."):
+            return None
+        count += 1
+        frame.f_trace_opcodes = True
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@given(target_ms=instants(), every_seconds=rates, late_ms=st.integers(0, 10**15))
+def test_the_next_target_is_strictly_after_the_acceptance(
+    target_ms: int, every_seconds: int, late_ms: int
+) -> None:
+    """The occurrence is not after the acceptance, and the next target, one interval later, is."""
+    accepted_ms = min(target_ms + late_ms, MAX_INSTANT_MS)
+    found = find_occurrence(target_ms, every_seconds, accepted_ms)
+    following_ms = found.occurrence_ms + every_seconds * 1000
+    assert target_ms <= found.occurrence_ms <= accepted_ms < following_ms
+    assert found.next_target_ms == (following_ms if following_ms <= MAX_INSTANT_MS else None)
+    assert type(found.occurrence_ms) is int
+
+
+@given(target_ms=instants(), every_seconds=rates, data=st.data())
+def test_an_acceptance_on_a_multiple_is_that_occurrence(
+    target_ms: int, every_seconds: int, data: st.DataObject
+) -> None:
+    """Accepted exactly at target k, the occurrence is k and the next k + 1; 1 ms before, k - 1."""
+    interval_ms = every_seconds * 1000
+    count = data.draw(st.integers(0, (MAX_INSTANT_MS - target_ms) // interval_ms))
+    accepted_ms = target_ms + count * interval_ms
+    found = find_occurrence(target_ms, every_seconds, accepted_ms)
+    assert found.occurrence_ms == accepted_ms
+    assert found.next_target_ms in (None, accepted_ms + interval_ms)
+    if count > 0:
+        before = find_occurrence(target_ms, every_seconds, accepted_ms - 1)
+        assert before.occurrence_ms == accepted_ms - interval_ms
+        assert before.next_target_ms == accepted_ms
+
+
+@given(
+    anchor_ms=st.integers(MIN_INSTANT_MS, 0) | instants(),
+    every_seconds=rates,
+    lates_ms=st.lists(st.integers(0, 10**6) | st.integers(0, 10**12), min_size=1, max_size=30),
+)
+def test_every_target_stays_on_the_anchor(
+    anchor_ms: int, every_seconds: int, lates_ms: list[int]
+) -> None:
+    """Whatever instants are accepted, every target is the anchor plus a whole number of intervals."""
+    ledger = hold(anchor_ms, every_seconds)
+    for late_ms in lates_ms:
+        target_ms = ledger.records["schedule-1"].scheduled_at_ms
+        assert divmod(target_ms - anchor_ms, every_seconds * 1000)[1] == 0
+        ledger = accept(ledger, min(target_ms + late_ms, MAX_INSTANT_MS))
+        if not ledger.records:
+            return
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
+@settings(max_examples=max(1, settings().max_examples // 20))
+@given(seed=st.integers(0, 2**32), created_ms=st.integers(0, 2 * 10**12))
+def test_ten_thousand_late_dispatches_do_not_drift(
+    profile: Profile, seed: int, created_ms: int
+) -> None:
+    """After 10,000 dispatches up to 299.999 s late, target k is still createdAt + k * 300 s exactly."""
+    lateness = random.Random(seed)
+    ledger = hold(created_ms + 300_000, 300, profile)
+    last_ms = created_ms
+    for count in range(1, 10_001):
+        target_ms = ledger.records["schedule-1"].scheduled_at_ms
+        assert target_ms == created_ms + count * 300_000
+        accepted_ms = target_ms + lateness.randrange(300_000)
+        last_ms = max(accepted_ms, last_ms + 300_000) if profile == SEED else accepted_ms
+        ledger = accept(ledger, last_ms)
+
+
+GAPPED: dict[str, Callable[[Ledger, int], object]] = {
+    "evolve": accept,
+    "decide_due": decide_due,
+    "plan_next_wake": plan_next_wake,
+    "list_views": list_views,
+    "preview": lambda ledger, now_ms: preview(ledger, now_ms, 3),
+    "find_occurrence": lambda ledger, now_ms: [
+        find_occurrence(record.scheduled_at_ms, 300, now_ms) for record in ledger.records.values()
+    ],
+}
+
+
+@pytest.mark.parametrize("name", GAPPED)
+@settings(max_examples=max(1, settings().max_examples // 6))
+@given(years=st.integers(1000, 7000), late_ms=st.integers(0, YEAR_MS))
+def test_a_gap_of_a_thousand_years_costs_what_one_interval_costs(
+    name: str, years: int, late_ms: int
+) -> None:
+    """The interpreter runs the same number of steps for one missed interval and for 100 million."""
+    ledger, long_ms = hold(0, 300), years * YEAR_MS + late_ms
+    GAPPED[name](ledger, long_ms)  # what is cached is cached
+    short = count_steps(lambda: GAPPED[name](ledger, 300_000))
+    assert 0 < short == count_steps(lambda: GAPPED[name](ledger, long_ms))

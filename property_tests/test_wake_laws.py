@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from hypothesis import given
+from hypothesis import strategies as st
+from returns.result import Failure, Success
+
+from wakefold.events import SCHEDULE_CHANGE, Event, EveryRecord, OneShotRecord, Record, encode_change
+from wakefold.instants import MAX_INSTANT_MS, MIN_INSTANT_MS
+from wakefold.ledger import Ledger, evolve, list_active
+from wakefold.recurrence import SEED
+from wakefold.rejections import TimeOutOfRange
+from wakefold.wakes import (
+    MAX_DELAY_MS,
+    BatchDue,
+    BatchEntry,
+    Decision,
+    OneShotDue,
+    Upcoming,
+    Wait,
+    Wake,
+    decide_due,
+    list_dispatches,
+    plan_next_wake,
+    preview,
+)
+from wakefold_laws.strategies import instants, logs, moments
+
+
+def age(ledger: Ledger, last_ms: int) -> Ledger:
+    """The same reminders after a batch close to the end of time, where a gate may open no more."""
+    return Ledger(
+        profile=ledger.profile,
+        position=ledger.position,
+        records=ledger.records,
+        seen_ids=ledger.seen_ids,
+        last_accepted_at_ms=last_ms,
+    )
+
+
+grown = logs().map(lambda log: log.ledger)
+last_instants = st.integers(MAX_INSTANT_MS - 300_002, MAX_INSTANT_MS - 299_998) | instants()
+ledgers = grown | grown | st.builds(age, grown, last_instants)
+Scene = tuple[Ledger, int]
+Held = tuple[Ledger, int, int]
+
+# A ledger, a moment, and a moment before which nothing may go.
+scenes = ledgers.flatmap(lambda ledger: st.tuples(st.just(ledger), moments(ledger)))
+holds = ledgers.flatmap(lambda ledger: st.tuples(st.just(ledger), moments(ledger), moments(ledger)))
+
+
+def target_of(record: Record) -> int:
+    return record.scheduled_at_ms
+
+
+def find_gate_ms(ledger: Ledger) -> int:
+    """From when a batch may go, by the words of spec section 4."""
+    last_ms = ledger.last_accepted_at_ms
+    return MIN_INSTANT_MS if ledger.profile != SEED or last_ms is None else last_ms + 300_000
+
+
+def split_kinds(ledger: Ledger) -> tuple[list[OneShotRecord], list[EveryRecord]]:
+    """The active one-shots and repeating records, by target; those of one target in create order."""
+    active = sorted(list_active(ledger), key=target_of)
+    repeating = [record for record in active if isinstance(record, EveryRecord)]
+    return [record for record in active if not isinstance(record, EveryRecord)], repeating
+
+
+def enter(record: EveryRecord, now_ms: int) -> BatchEntry:
+    interval_ms = record.every_seconds * 1000
+    missed = (now_ms - record.scheduled_at_ms) // interval_ms
+    return BatchEntry(record, record.scheduled_at_ms + missed * interval_ms)
+
+
+def decide_by_the_page(ledger: Ledger, now_ms: int) -> Decision:
+    """The three cases of spec section 7, written down a second time."""
+    one_shots, repeating = split_kinds(ledger)
+    gate_ms = find_gate_ms(ledger)
+    if one_shots and one_shots[0].scheduled_at_ms <= now_ms:
+        return OneShotDue(one_shots[0])
+    due = [record for record in repeating if record.scheduled_at_ms <= now_ms]
+    if due and gate_ms <= now_ms:
+        return BatchDue(now_ms, tuple(enter(record, now_ms) for record in due))
+    ahead: list[Record] = [*one_shots] if due else [*one_shots, *repeating]
+    wakes_ms = [record.scheduled_at_ms for record in ahead] + [gate_ms] * bool(due)
+    return Wait(min(wakes_ms, default=None))
+
+
+def dispatch(ledger: Ledger, decision: Decision, now_ms: int) -> Ledger:
+    """The ledger after a decision's changes; raises if one of them may not follow."""
+    for change in list_dispatches(decision):
+        event = Event(SCHEDULE_CHANGE, ledger.position, now_ms, encode_change(change))
+        ledger = evolve(ledger, event).unwrap()
+    return ledger
+
+
+def deliver_by_hand(ledger: Ledger, now_ms: int) -> Iterator[Upcoming]:
+    """Every delivery of a runner that never sleeps: ask when the next can go, let it go, go on."""
+    while True:
+        one_shots, repeating = split_kinds(ledger)
+        one_shot_ms = max(now_ms, one_shots[0].scheduled_at_ms) if one_shots else None
+        batch_ms = None
+        if repeating:
+            batch_ms = max(now_ms, repeating[0].scheduled_at_ms, find_gate_ms(ledger))
+        if one_shot_ms is not None and (batch_ms is None or one_shot_ms <= batch_ms):
+            now_ms = one_shot_ms
+            yield Upcoming(one_shots[0], one_shots[0].scheduled_at_ms, now_ms)
+        elif batch_ms is not None:
+            now_ms = batch_ms
+            for record in repeating:
+                if record.scheduled_at_ms <= now_ms:
+                    yield Upcoming(record, enter(record, now_ms).occurrence_ms, now_ms)
+        else:
+            return
+        ledger = dispatch(ledger, decide_by_the_page(ledger, now_ms), now_ms)
+
+
+@given(scene=scenes)
+def test_a_decision_is_that_of_the_page(scene: Scene) -> None:
+    """What is decided is the least one-shot, else all due repeating records if the gate is open, else
+    a wait for the first instant at which that can change."""
+    ledger, now_ms = scene
+    assert decide_due(ledger, now_ms) == Success(decide_by_the_page(ledger, now_ms))
+
+
+@given(hold=holds)
+def test_nothing_is_dispatched_early(hold: Held) -> None:
+    """No decision dispatches what is not due, before the hold's end, or two batches too close."""
+    ledger, now_ms, not_before_ms = hold
+    decision = decide_due(ledger, now_ms, not_before_ms).unwrap()
+    if isinstance(decision, OneShotDue):
+        assert decision.record.scheduled_at_ms <= now_ms
+        assert decision.occurrence_ms == decision.record.scheduled_at_ms
+    if isinstance(decision, BatchDue):
+        assert decision.accepted_at_ms == now_ms >= find_gate_ms(ledger)
+        for entry in decision.entries:
+            assert entry.record.scheduled_at_ms <= entry.occurrence_ms <= now_ms
+    if not isinstance(decision, Wait):
+        assert now_ms >= not_before_ms
+
+
+@given(hold=holds)
+def test_a_hold_only_delays(hold: Held) -> None:
+    """Before its end a hold turns a dispatch into a wait for that end, and changes nothing else."""
+    ledger, now_ms, not_before_ms = hold
+    free = decide_due(ledger, now_ms).unwrap()
+    held = decide_due(ledger, now_ms, not_before_ms).unwrap()
+    if isinstance(free, Wait) or now_ms >= not_before_ms:
+        assert held == free
+    else:
+        assert held == Wait(not_before_ms)
+
+
+@given(scene=scenes)
+def test_decide_and_dispatch_come_to_rest(scene: Scene) -> None:
+    """At one moment every decision's changes may be appended, and after each due one-shot and at most
+    one batch nothing is left to do but wait for a later moment."""
+    ledger, now_ms = scene
+    one_shots = [r for r in list_active(ledger) if not isinstance(r, EveryRecord)]
+    steps_max = sum(record.scheduled_at_ms <= now_ms for record in one_shots) + 1
+    for _ in range(steps_max):
+        decision = decide_due(ledger, now_ms).unwrap()
+        if isinstance(decision, Wait):
+            break
+        changes = list_dispatches(decision)
+        assert len({change.id for change in changes}) == len(changes) > 0
+        ledger = dispatch(ledger, decision, now_ms)
+    rest = decide_due(ledger, now_ms).unwrap()
+    assert isinstance(rest, Wait)
+    assert rest.until_ms is None or rest.until_ms > now_ms
+
+
+@given(hold=holds)
+def test_the_wake_is_when_the_decision_changes(hold: Held) -> None:
+    """The next wake is the instant that a wait names, now if something goes now, and none if none."""
+    ledger, now_ms, not_before_ms = hold
+    for held_ms in (None, not_before_ms):
+        decision = decide_due(ledger, now_ms, held_ms).unwrap()
+        at_ms = decision.until_ms if isinstance(decision, Wait) else now_ms
+        wake = plan_next_wake(ledger, now_ms, held_ms)
+        if at_ms is None:
+            assert wake is None
+        else:
+            assert wake == Wake(at_ms, min(at_ms - now_ms, 2_147_483_647))
+
+
+@given(hold=holds)
+def test_a_wake_dispatches_or_moves_on(hold: Held) -> None:
+    """At its wake's instant, if nothing happened, a session dispatches or has a strictly later wake."""
+    ledger, now_ms, not_before_ms = hold
+    for held_ms in (None, not_before_ms):
+        wake = plan_next_wake(ledger, now_ms, held_ms)
+        if wake is None:
+            continue
+        assert 0 <= wake.delay_ms <= MAX_DELAY_MS
+        assert now_ms + wake.delay_ms <= wake.at_ms
+        decision = decide_due(ledger, min(wake.at_ms, MAX_INSTANT_MS), held_ms).unwrap()
+        if isinstance(decision, Wait):
+            later = plan_next_wake(ledger, wake.at_ms, held_ms)
+            assert later is not None
+            assert later.at_ms > wake.at_ms
+
+
+@given(scene=scenes, data=st.data())
+def test_nothing_becomes_due_before_the_wake(scene: Scene, data: st.DataObject) -> None:
+    """At every moment between now and the planned wake the decision is to wait for that wake."""
+    ledger, now_ms = scene
+    wake = plan_next_wake(ledger, now_ms)
+    end_ms = MAX_INSTANT_MS if wake is None else min(wake.at_ms - 1, MAX_INSTANT_MS)
+    if now_ms <= end_ms:
+        between_ms = data.draw(st.integers(now_ms, end_ms) | st.sampled_from((now_ms, end_ms)))
+        expected = Wait(None if wake is None else wake.at_ms)
+        assert decide_due(ledger, between_ms) == Success(expected)
+
+
+@given(ledger=ledgers, beyond_ms=st.integers(1, 10**15))
+def test_a_batch_at_no_instant_fails(ledger: Ledger, beyond_ms: int) -> None:
+    """Past year 9999 one-shots still go, and a batch, which would have to store its instant, fails."""
+    now_ms = MAX_INSTANT_MS + beyond_ms
+    expected = decide_by_the_page(ledger, now_ms)
+    decided = decide_due(ledger, now_ms)
+    if isinstance(expected, BatchDue):
+        assert decided == Failure(TimeOutOfRange())
+    else:
+        assert decided == Success(expected)
+    early_ms = MIN_INSTANT_MS - beyond_ms
+    assert isinstance(decide_due(ledger, early_ms).unwrap(), Wait)
+
+
+@given(scene=scenes, count=st.integers(0, 12))
+def test_a_preview_is_the_hand_simulation(scene: Scene, count: int) -> None:
+    """A preview has the first `count` deliveries of a runner that is always live, and no more."""
+    ledger, now_ms = scene
+    by_hand = list(itertools.islice(deliver_by_hand(ledger, now_ms), count))
+    assert list(preview(ledger, now_ms, count)) == by_hand
+
+
+@given(scene=scenes, count=st.integers(0, 12))
+def test_a_preview_is_sorted_and_bounded(scene: Scene, count: int) -> None:
+    """Previewed deliveries come in order, none before now or before its occurrence, never too many."""
+    ledger, now_ms = scene
+    upcoming = preview(ledger, now_ms, count)
+    assert len(upcoming) <= count
+    delivered = [one.delivered_at_ms for one in upcoming]
+    assert delivered == sorted(delivered)
+    assert all(max(now_ms, one.occurrence_ms) <= one.delivered_at_ms for one in upcoming)
+    assert upcoming == preview(ledger, now_ms, count + 3)[:count]

@@ -1,0 +1,133 @@
+"""What the documents show is run: python blocks, what they print, and commands."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from sybil import Example, Sybil
+from sybil.parsers.markdown import CodeBlockParser
+
+from wakefold.events import AfterRecord, AtRecord, Create, Delete, Dispatch, EveryRecord, encode_change
+from wakefold.rejections import LogRule, Rejection, RuleFault
+from wakefold_laws.conformance import SKIPPED_TAGS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def run_python(example: Example) -> None:
+    """Run a block and keep what it prints for the block after it."""
+    assert "printed" not in example.namespace, "a python block's output is not shown"
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(compile(example.parsed, example.path, "exec"), example.namespace)
+    if printed.getvalue():
+        example.namespace["printed"] = printed.getvalue()
+
+
+def compare_text(example: Example) -> None:
+    """A text block is what the python block before it printed."""
+    assert example.parsed == example.namespace.pop("printed")
+
+
+def run_console(example: Example) -> None:
+    """Run each `$` line at the repository's root (a scratch copy) and compare what it prints."""
+    root = example.namespace["console_root"]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for session in re.split(r"^\$ ", example.parsed, flags=re.MULTILINE)[1:]:
+        command, _, expected = session.partition("\n")
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=root,
+            env={**os.environ, "PATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.stdout == expected, command
+
+
+SYBIL = Sybil(
+    parsers=[
+        CodeBlockParser("python", run_python),
+        CodeBlockParser("text", compare_text),
+        CodeBlockParser("console", run_console),
+    ]
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
+    """Every example runs, and prints what stands below it."""
+    shutil.copytree(ROOT / "tests/journals", tmp_path / "tests/journals")
+    document = SYBIL.parse(page)
+    document.namespace["console_root"] = tmp_path
+    for example in document.examples():
+        example.evaluate()
+    assert "printed" not in document.namespace, "the last block's output is not shown"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    """Every relative link names a file of the repository."""
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_readme_names_the_two_commands_in_full() -> None:
+    """One runs the main job, one passes the tests."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert "\npip install '.[cli,zstd]' && wakefold demo\n" in text
+    assert "\npip install -e '.[dev]' && pytest\n" in text
+
+
+def test_the_readmes_example_has_about_twenty_lines() -> None:
+    """The API fits on one screen."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    block = text.split("```python\n")[1].split("```")[0]
+    assert len([row for row in block.splitlines() if row.strip()]) <= 20
+
+
+def test_every_stored_field_is_documented() -> None:
+    """The records page names each key that a change can hold."""
+    page = (ROOT / "docs/records.md").read_text("utf-8")
+    changes = [
+        Create(schedule=AfterRecord("a", "x", 1, 0)),
+        Create(schedule=AtRecord("a", "x", 0)),
+        Create(schedule=EveryRecord("a", "x", 300, 0)),
+        Delete(id="a"),
+        Dispatch(id="a", accepted_at_ms=0),
+    ]
+    for change in changes:
+        data = encode_change(change)
+        nested = data.get("schedule", {})
+        assert isinstance(nested, dict)
+        for key in [*data, *nested]:
+            assert f"`{key}`" in page
+
+
+def test_every_code_and_rule_is_documented() -> None:
+    """The rejections page names each code, each fault of a rule and each rule of the log."""
+    page = (ROOT / "docs/rejections.md").read_text("utf-8")
+    codes = [str(kind.__struct_config__.tag) for kind in get_args(Rejection)]
+    assert len(codes) == 11
+    for word in (*codes, *get_args(LogRule), *get_args(RuleFault)):
+        assert f"`{word}`" in page
+
+
+def test_every_skipped_tag_is_documented() -> None:
+    """What conformance does not judge is said on the command's page."""
+    page = (ROOT / "docs/command-line.md").read_text("utf-8")
+    for tag in SKIPPED_TAGS:
+        assert f"`{tag}`" in page
