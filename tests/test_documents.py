@@ -16,7 +16,16 @@ import pytest
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser
 
-from wakefold.events import AfterRecord, AtRecord, Create, Delete, Dispatch, EveryRecord, encode_change
+from wakefold.events import (
+    AfterRecord,
+    AtRecord,
+    Change,
+    Create,
+    Delete,
+    Dispatch,
+    EveryRecord,
+    encode_change,
+)
 from wakefold.rejections import LogRule, Rejection, RuleFault
 from wakefold_laws.conformance import SKIPPED_TAGS
 
@@ -102,7 +111,7 @@ def test_the_readmes_example_has_about_twenty_lines() -> None:
 def test_every_stored_field_is_documented() -> None:
     """The records page names each key that a change can hold."""
     page = (ROOT / "docs/records.md").read_text("utf-8")
-    changes = [
+    changes: list[Change] = [
         Create(schedule=AfterRecord("a", "x", 1, 0)),
         Create(schedule=AtRecord("a", "x", 0)),
         Create(schedule=EveryRecord("a", "x", 300, 0)),

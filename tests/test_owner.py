@@ -19,6 +19,7 @@ from wakefold import (
     list_active,
 )
 from wakefold.events import AtRecord
+from wakefold_shell import owner
 from wakefold_shell.errors import ShellError
 from wakefold_shell.owner import CorruptLogError, own_session
 from wakefold_shell.protocols import Followup
@@ -174,3 +175,33 @@ async def test_only_the_suffix_of_a_fork_is_owned() -> None:
     world.seed_length = 1
     await live(world)
     assert [f.occurrences for f in world.followups] == [(("b", NOON_MS),)]
+
+
+async def test_a_stop_during_a_barrier_waits_for_it() -> None:
+    """What was appended is confirmed before the owner leaves."""
+
+    class Slow(World):
+        async def flush(self) -> bool:
+            await anyio.sleep(0.05)
+            return await super().flush()
+
+    world = Slow(at("a"))
+    with anyio.move_on_after(0.01) as scope:
+        await live(world)
+    assert scope.cancelled_caught
+    assert world.diary == ["flush"]
+
+
+async def test_a_barrier_that_never_answers_is_not_acknowledged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The shield around a barrier has a deadline."""
+
+    class Hung(World):
+        async def flush(self) -> bool:
+            await anyio.sleep_forever()
+            return True
+
+    monkeypatch.setattr(owner, "BARRIER_SECONDS_MAX", 0.02)
+    with pytest.raises(ShellError, match="did not confirm"):
+        await live(Hung(at("a")))

@@ -7,8 +7,10 @@ so that a crash in between can repeat a reminder (with the same id and occurrenc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
+import anyio
+import anyio.lowlevel
 from returns.pipeline import is_successful
 from returns.result import Result
 
@@ -32,6 +34,9 @@ from wakefold import (
 from wakefold.wakes import BatchDue, OneShotDue, Wait, list_occurrences
 from wakefold_shell.errors import ShellError
 from wakefold_shell.protocols import Clock, Followup, Host, Store
+
+BARRIER_SECONDS_MAX: Final = 30.0
+"""How long a barrier may take before it counts as not acknowledged."""
 
 _Value = TypeVar("_Value")
 
@@ -61,10 +66,7 @@ async def own_session(
     """
     ledger = read_ledger(store, profile)
     while True:
-        if not await store.flush():
-            raise ShellError(
-                "the store did not confirm what was written: check the disk and run again."
-            )
+        await confirm(store)
         now_ms = clock.read_ms()
         decision = unwrap(decide_due(ledger, now_ms))
         if not isinstance(decision, Wait):
@@ -77,9 +79,16 @@ async def own_session(
 
 
 async def confirm(store: Store) -> None:
-    """The barrier; `ShellError` if the store does not acknowledge it."""
-    if not await store.flush():
+    """The barrier; `ShellError` if the store does not acknowledge it in time.
+
+    Whoever stops the owner waits for it: what was appended is not left half confirmed.
+    """
+    confirmed = False
+    with anyio.move_on_after(BARRIER_SECONDS_MAX, shield=True):
+        confirmed = await store.flush()
+    if not confirmed:
         raise ShellError("the store did not confirm what was written: check the disk, then try again.")
+    await anyio.lowlevel.checkpoint()  # whoever was told to stop meanwhile stops here
 
 
 def read_ledger(store: Store, profile: Profile) -> Ledger:

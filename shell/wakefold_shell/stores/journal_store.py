@@ -69,7 +69,8 @@ class JournalStore:
     async def flush(self) -> bool:
         """Whether the file's content is on the disk."""
         try:
-            await anyio.to_thread.run_sync(os.fsync, self._descriptor)
+            # Abandoned only when the caller's deadline for the barrier has passed.
+            await anyio.to_thread.run_sync(os.fsync, self._descriptor, abandon_on_cancel=True)
         except OSError:
             return False
         return True

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 
 from msgspec import Struct
 
-from wakefold_shell.errors import JournalError, ShellError
+from wakefold_shell.errors import JournalError
 
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024
@@ -137,6 +137,6 @@ def require_zstandard(path: Path) -> ModuleType:
     try:
         import zstandard  # noqa: PLC0415 - an extra, and only for those who need it
     except ImportError as error:
-        message = f"{path}: a compressed journal needs the extra 'zstd': pip install 'wakefold[zstd]'."
-        raise ShellError(message) from error
+        problem = "a compressed journal needs the extra 'zstd'"
+        raise JournalError(path, problem, "run pip install 'wakefold[zstd]'") from error
     return zstandard
