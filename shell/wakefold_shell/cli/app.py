@@ -12,8 +12,9 @@ import typer
 import wakefold
 from wakefold_shell.cli.demo import demo
 from wakefold_shell.cli.judging import conformance
+from wakefold_shell.cli.listing import next_, receipts
 from wakefold_shell.cli.output import print_line, say, use_utf8
-from wakefold_shell.cli.reading import inspect, next_, receipts, validate
+from wakefold_shell.cli.reading import inspect, validate
 from wakefold_shell.cli.running import run as run_session
 from wakefold_shell.errors import ShellError
 

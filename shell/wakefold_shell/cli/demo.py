@@ -22,9 +22,9 @@ from wakefold import (
     read_create_request,
 )
 from wakefold.events import Record
+from wakefold_shell.cli.listing import encode_receipts, print_receipts, read_receipts
 from wakefold_shell.cli.options import LINE_BYTES_DEFAULT, JsonOption, ProfileName
 from wakefold_shell.cli.output import print_json, print_line
-from wakefold_shell.cli.reading import encode_receipts, print_receipts, read_receipts
 from wakefold_shell.clocks import SystemClock
 from wakefold_shell.errors import ShellError
 from wakefold_shell.hosts.streams import FrameStream

@@ -9,6 +9,7 @@ from typing import Final
 from wakefold.instants import format_instant
 from wakefold.json_text import format_json
 from wakefold.zones import format_local
+from wakefold_shell.stores.journals import Journal
 
 _PROMPT_CHARACTERS_MAX: Final = 60
 _PIPE_COLUMNS: Final = 10_000
@@ -34,6 +35,12 @@ def say(sentence: str) -> None:
     """One sentence on standard error, named after the program."""
     sys.stderr.write(f"wakefold: {sentence}\n")
     sys.stderr.flush()
+
+
+def warn(journal: Journal) -> None:
+    """Say what the reader of a journal had to leave out, if anything."""
+    if journal.warning is not None:
+        say(journal.warning)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -1,4 +1,4 @@
-"""Commands that read a journal and change nothing: `inspect`, `validate`, `receipts`, `next`."""
+"""Commands that read a journal and change nothing: `inspect` and `validate`."""
 
 from __future__ import annotations
 
@@ -10,23 +10,17 @@ import typer
 
 from wakefold import (
     SCHEDULE_CHANGE,
-    CorruptScheduleLog,
     Event,
     count_wakeups,
-    either,
     encode_view,
     format_instant,
     list_active,
-    list_receipts,
     list_views,
     plan_next_wake,
-    preview,
 )
 from wakefold.events import kind_of
 from wakefold.guard import HOUR_MS, Wakeups, find_day_start
-from wakefold.receipts import DispatchReceipt, encode_receipt
 from wakefold.views import View
-from wakefold.wakes import Upcoming
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
     JournalArgument,
@@ -36,7 +30,6 @@ from wakefold_shell.cli.options import (
     ProfileName,
     ProfileOption,
     choose_now,
-    parse_zone_option,
 )
 from wakefold_shell.cli.output import (
     print_json,
@@ -47,10 +40,11 @@ from wakefold_shell.cli.output import (
     show_instant,
     show_local,
     show_text,
+    warn,
 )
 from wakefold_shell.cli.progress import watch
 from wakefold_shell.errors import JournalError, show_path
-from wakefold_shell.stores.journals import Journal, explain_corruption, fold_journal, open_journal
+from wakefold_shell.stores.journals import fold_journal, open_journal
 
 _COUNTED_TYPES: Final = frozenset({SCHEDULE_CHANGE, "user/message"})
 
@@ -94,7 +88,7 @@ def inspect(
         "wakeups: {total} in all, {today} today, {lastHour} in the last hour; "
         "{consecutive} in a row without an external word (most {maxConsecutive})".format(**wakeups)
     )
-    _warn(opened)
+    warn(opened)
 
 
 def validate(
@@ -126,119 +120,11 @@ def validate(
         )
         if not as_json:
             print_line(f"{show_path(path)}: fine (events {ledger.position}, active {active})")
-            _warn(opened)
+            warn(opened)
     if as_json:
         print_json({"journals": reports})
     if not all(report["fine"] for report in reports):
         raise typer.Exit(1)
-
-
-def receipts(
-    journal: JournalArgument,
-    *,
-    profile: ProfileOption = ProfileName.SEED,
-    as_json: JsonOption = False,
-    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
-) -> None:
-    """List every dispatch: when, what, and how late. A receipt says queued, not answered or read."""
-    found = read_receipts(journal, profile, line_bytes_max)
-    if as_json:
-        print_json({"receipts": encode_receipts(found)})
-        return
-    print_receipts(found)
-
-
-def print_receipts(found: tuple[DispatchReceipt, ...]) -> None:
-    """The receipts as a table for people."""
-    print_table(
-        ("seq", "dispatched (UTC)", "occurrence (UTC)", "late", "id", "prompt", "delivery"),
-        [
-            (
-                str(entry.seq),
-                show_instant(entry.dispatched_at_ms),
-                show_instant(entry.receipt.occurrence_ms),
-                show_duration(entry.dispatched_at_ms - entry.receipt.occurrence_ms),
-                show_text(entry.receipt.schedule_id),
-                show_text(entry.receipt.prompt),
-                "session-local",
-            )
-            for entry in found
-        ],
-    )
-
-
-def read_receipts(path: Path, profile: ProfileName, line_bytes_max: int) -> tuple[DispatchReceipt, ...]:
-    """Every receipt of a sound journal, inherited ones included; `JournalError` with the place."""
-    with open_journal(path, line_bytes_max) as opened:
-        fold_journal(opened, profile.profile, watch(opened, opened.read_events()))
-        _warn(opened)
-    with open_journal(path, line_bytes_max) as opened:
-        found = list_receipts(watch(opened, opened.read_events()), opened.header.seed_length)
-
-        def refuse(fault: CorruptScheduleLog) -> tuple[DispatchReceipt, ...]:
-            raise explain_corruption(opened, fault)
-
-        return either(found, lambda entries: entries, refuse)
-
-
-def encode_receipts(found: tuple[DispatchReceipt, ...]) -> list[dict[str, object]]:
-    """The receipts as the commands' JSON has them."""
-    return [
-        {
-            "seq": entry.seq,
-            **encode_receipt(entry.receipt),
-            "dispatchedAt": format_instant(entry.dispatched_at_ms),
-            "lateMs": entry.dispatched_at_ms - entry.receipt.occurrence_ms,
-        }
-        for entry in found
-    ]
-
-
-def next_(
-    journal: JournalArgument,
-    *,
-    count: Annotated[
-        int, typer.Option("--count", "-n", min=1, max=10_000, help="How many deliveries.")
-    ] = 10,
-    zone: Annotated[
-        str | None,
-        typer.Option(
-            "--zone",
-            metavar="ZONE",
-            parser=parse_zone_option,
-            help="Local readings in this zone; by default the session's own.",
-        ),
-    ] = None,
-    now: NowOption = None,
-    profile: ProfileOption = ProfileName.SEED,
-    as_json: JsonOption = False,
-    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
-) -> None:
-    """List the coming deliveries, UTC and local, as a runner makes them with an idle agent.
-
-    A fixed rate is elapsed time: across a clock change its local reading moves.
-    """
-    with open_journal(journal, line_bytes_max) as opened:
-        ledger = fold_journal(opened, profile.profile, watch(opened, opened.read_events()))
-    zone = zone or opened.header.time_zone
-    coming = preview(ledger, choose_now(now), count)
-    if as_json:
-        print_json({"timeZone": zone, "next": [_encode_upcoming(entry, zone) for entry in coming]})
-        return
-    print_table(
-        ("delivered (UTC)", "occurrence (UTC)", "local", "id", "prompt"),
-        [
-            (
-                show_instant(entry.delivered_at_ms),
-                show_instant(entry.occurrence_ms),
-                show_local(entry.occurrence_ms, zone),
-                show_text(entry.record.id),
-                show_text(entry.record.prompt),
-            )
-            for entry in coming
-        ],
-    )
-    _warn(opened)
 
 
 def _keep(
@@ -288,18 +174,3 @@ def _encode_wakeups(wakeups: Wakeups, now_ms: int) -> dict[str, int]:
         "lastHour": wakeups.count_since(now_ms - HOUR_MS),
         "total": wakeups.total,
     }
-
-
-def _encode_upcoming(entry: Upcoming, zone: str | None) -> dict[str, object]:
-    return {
-        "scheduleId": entry.record.id,
-        "prompt": entry.record.prompt,
-        "occurrenceAt": format_instant(entry.occurrence_ms),
-        "deliveredAt": format_instant(entry.delivered_at_ms),
-        "local": None if zone is None else show_local(entry.occurrence_ms, zone),
-    }
-
-
-def _warn(journal: Journal) -> None:
-    if journal.warning is not None:
-        say(journal.warning)
