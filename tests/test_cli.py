@@ -100,6 +100,17 @@ def test_run_in_json_prints_one_line_for_each_message(gate: Path) -> None:
     assert batch["message"].startswith("[SCHEDULE REMINDER BATCH]\n")
 
 
+def test_run_tells_of_a_torn_tail_and_goes_on(tmp_path: Path) -> None:
+    """What a crash left behind is named, then cut by the first append."""
+    path = write_session(tmp_path, create_at(0))
+    sound = path.read_bytes()
+    path.write_bytes(sound + b'{"type":"sch')
+    done = wakefold("run", "--session", tmp_path, "--once", "--now", AFTER_ALL)
+    assert done.returncode == 0
+    assert f"(byte {len(sound)})" in done.stderr
+    assert path.read_bytes().startswith(sound + b'{"type":"schedule/change","seq":1,')
+
+
 def test_run_appends_to_a_compressed_journal(tmp_path: Path) -> None:
     """A cold compressed session is caught up with: one batch, the latest occurrences."""
     shutil.copyfile(

@@ -51,7 +51,7 @@ def run(
     def announce(until_ms: int | None) -> None:
         say(_describe_wait(until_ms, clock.read_ms()))
 
-    with open_store(session, line_bytes_max) as store:
+    with open_store(session, line_bytes_max, say) as store:
 
         async def own() -> None:
             await own_session(store, host, clock, profile=profile.profile, once=once, on_wait=announce)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -32,10 +32,11 @@ class JournalStore:
     Append only after `read_events` has run to its end: it finds where the log ends.
     """
 
-    def __init__(self, journal: Journal, descriptor: int) -> None:
-        """An open journal and the descriptor to append by."""
+    def __init__(self, journal: Journal, descriptor: int, on_warning: Callable[[str], None]) -> None:
+        """An open journal, the descriptor to append by, and who is told of a torn tail."""
         self.journal = journal
         self._descriptor = descriptor
+        self._on_warning = on_warning
         self._end_bytes: int | None = None
         self._next_seq: int | None = None
 
@@ -47,6 +48,8 @@ class JournalStore:
     def read_events(self) -> Iterator[Event]:
         """The whole log, in order, once."""
         yield from self.journal.read_events()
+        if self.journal.warning is not None:
+            self._on_warning(self.journal.warning)
         self._end_bytes = self.journal.sound_bytes
         self._next_seq = self.journal.next_seq
 
@@ -102,9 +105,14 @@ class JournalStore:
 
 
 @contextmanager
-def open_store(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[JournalStore]:
+def open_store(
+    path: Path,
+    line_bytes_max: int = LINE_BYTES_MAX,
+    on_warning: Callable[[str], None] = lambda _: None,
+) -> Iterator[JournalStore]:
     """The store of a session directory, its writer lock held as long as the block lasts.
 
+    `on_warning` is told, once the log was read, of a torn tail that the next append will cut.
     Raises `JournalError` where there is no journal, and where another process holds the lock.
     """
     place = locate_journal(path)
@@ -113,7 +121,7 @@ def open_store(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[Jou
         hold_lock(place.parent),
         _open_to_append(place) as descriptor,
     ):
-        yield JournalStore(journal, descriptor)
+        yield JournalStore(journal, descriptor, on_warning)
 
 
 @contextmanager
