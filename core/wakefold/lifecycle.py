@@ -221,7 +221,7 @@ def _broke(owner: Owner) -> Step:
 
 
 def _idle_failed(owner: Owner) -> Step:
-    if not owner.waits_for_idle:
+    if not owner.waits_for_idle or owner.phase is Phase.GONE:
         return owner, ()
     return with_marks(owner, waits_for_idle=False), _warn(owner, "idle_wait_failed")
 
