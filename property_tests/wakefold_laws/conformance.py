@@ -50,12 +50,14 @@ def check_directory(
     A directory without vector files, and a name in `only` that has none, are reported as failures;
     `OSError` if the directory cannot be read. `on_file` is told each name before its turn.
     """
-    found = {path.stem: path for path in sorted(directory.iterdir()) if path.name != "README.md"}
-    names = list(dict.fromkeys(only)) or sorted(found)
+    found: dict[str, list[Path | None]] = {}
+    for path in sorted(directory.iterdir()):
+        if path.name != "README.md":
+            found.setdefault(path.name.removesuffix(".jsonl"), []).append(path)
     reports = []
-    for name in names:
+    for name in list(dict.fromkeys(only)) or sorted(found):
         on_file(name)
-        reports.append(_check_file(name, found.get(name)))
+        reports += [_check_file(name, path) for path in found.get(name, [None])]
     return tuple(reports) or (_broken("(none)", f"no vector files in {directory}"),)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import typer
 
 import wakefold
-from wakefold_shell.cli.demo import demo
+from wakefold_shell.cli.demonstration import demo
 from wakefold_shell.cli.judging import conformance
 from wakefold_shell.cli.listing import next_, receipts
 from wakefold_shell.cli.output import print_line, say, use_utf8

@@ -87,19 +87,7 @@ def next_(
     if as_json:
         print_json({"timeZone": zone, "next": [_encode_upcoming(entry, zone) for entry in coming]})
         return
-    print_table(
-        ("delivered (UTC)", "occurrence (UTC)", "local", "id", "prompt"),
-        [
-            (
-                show_instant(entry.delivered_at_ms),
-                show_instant(entry.occurrence_ms),
-                show_local(entry.occurrence_ms, zone),
-                show_text(entry.record.id),
-                show_text(entry.record.prompt),
-            )
-            for entry in coming
-        ],
-    )
+    _print_upcoming(coming, zone)
 
 
 def print_receipts(found: tuple[DispatchReceipt, ...]) -> None:
@@ -156,3 +144,19 @@ def _encode_upcoming(entry: Upcoming, zone: str | None) -> dict[str, object]:
         "deliveredAt": format_instant(entry.delivered_at_ms),
         "local": None if zone is None else show_local(entry.occurrence_ms, zone),
     }
+
+
+def _print_upcoming(coming: tuple[Upcoming, ...], zone: str | None) -> None:
+    print_table(
+        ("delivered (UTC)", "occurrence (UTC)", "local", "id", "prompt"),
+        [
+            (
+                show_instant(entry.delivered_at_ms),
+                show_instant(entry.occurrence_ms),
+                show_local(entry.occurrence_ms, zone),
+                show_text(entry.record.id),
+                show_text(entry.record.prompt),
+            )
+            for entry in coming
+        ],
+    )
