@@ -53,8 +53,10 @@ from wakefold.tools import (
     Appended,
     Barrier,
     Confirmed,
+    LogRead,
     Program,
     ReadClock,
+    ReadLog,
     Refused,
     Sampled,
     StepAnswer,
@@ -248,7 +250,7 @@ class SynchronousShell:
             return Confirmed(log=None)
         folded = fold(events, self.world.seed_length)
         log = folded.unwrap() if is_successful(folded) else folded.failure()
-        return Confirmed(log, self.world.header_time_zone, events)
+        return Confirmed(log)
 
     def _step(self, call: Call, answer: StepAnswer | None) -> None:
         """Run a tool's program until it waits for a barrier or is done."""
@@ -264,6 +266,8 @@ class SynchronousShell:
                     return
                 case ReadClock():
                     answer = self._sample()
+                case ReadLog():
+                    answer = LogRead(self.world.header_time_zone, self.world.read_events())
                 case Append(change=change):
                     if call.cancelled:
                         self._finish(call, Failure(InternalError()))

@@ -15,8 +15,10 @@ from wakefold.tools import (
     Appended,
     Barrier,
     Confirmed,
+    LogRead,
     Program,
     ReadClock,
+    ReadLog,
     Refused,
     Sampled,
     StepAnswer,
@@ -79,6 +81,8 @@ class ToolBench:
                     answer = self._flush()
                 case ReadClock():
                     answer = self._sample()
+                case ReadLog():
+                    answer = LogRead(self._zone, self._events)
                 case Append(change=change):
                     if self._cancelled():
                         return Failure(InternalError())
@@ -98,7 +102,7 @@ class ToolBench:
             return Confirmed(log=None)
         folded = fold(self._events, self._seed_length)
         log = folded.unwrap() if is_successful(folded) else folded.failure()
-        return Confirmed(log, self._zone, self._events)
+        return Confirmed(log)
 
     def _sample(self) -> StepAnswer:
         if self._step.get("clock") == "throw":

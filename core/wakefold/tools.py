@@ -50,6 +50,10 @@ class ReadClock(Struct, frozen=True, tag=True):
     """Ask for a clock sample; answer `Sampled` or `Refused`."""
 
 
+class ReadLog(Struct, frozen=True, tag=True):
+    """Ask for the whole log, for the implied zone; answer `LogRead` or `Refused`."""
+
+
 class Append(Struct, frozen=True, tag=True):
     """Append one change; answer `Appended` or `Refused`."""
 
@@ -57,20 +61,22 @@ class Append(Struct, frozen=True, tag=True):
 
 
 class Confirmed(Struct, frozen=True, tag=True):
-    """The barrier is acknowledged. `log` is the folded log, why it is corrupt, or `None`: unreadable.
-
-    `header_time_zone` and `events` (the whole log) serve the implied zone.
-    """
+    """The barrier is acknowledged. `log` is the folded log, why it is corrupt, or `None`: unreadable."""
 
     log: Ledger | CorruptScheduleLog | None
-    header_time_zone: str | None = None
-    events: Sequence[Event] = ()
 
 
 class Sampled(Struct, frozen=True, tag=True):
     """A clock sample in epoch milliseconds."""
 
     now_ms: int
+
+
+class LogRead(Struct, frozen=True, tag=True):
+    """The whole log, and the zone of the session's header."""
+
+    header_time_zone: str | None
+    events: Sequence[Event]
 
 
 class Appended(Struct, frozen=True, tag=True):
@@ -81,8 +87,8 @@ class Refused(Struct, frozen=True, tag=True):
     """The step failed: no acknowledgement, no clock, or nothing appended."""
 
 
-ToolStep = Barrier | ReadClock | Append
-StepAnswer = Confirmed | Sampled | Appended | Refused
+ToolStep = Barrier | ReadClock | ReadLog | Append
+StepAnswer = Confirmed | Sampled | LogRead | Appended | Refused
 ToolAnswer = Result[object, Rejection]
 Program = Generator[ToolStep, StepAnswer, ToolAnswer]
 
@@ -136,9 +142,8 @@ def _run(body: _Body[object]) -> Program:
 
 
 def _create(request: CreateRequest) -> _Body[object]:
-    confirmed = yield from _confirm("create", None)
-    ledger = _read(confirmed)
-    zone = _require(_find_zone(request, confirmed))
+    ledger = _read((yield from _confirm("create", None)))
+    zone = yield from _find_zone(request)
     now_ms = yield from _sample()
     record = _require(build_record(request, ledger, now_ms, zone))
     yield from _append(Create(schedule=record))
@@ -190,12 +195,15 @@ def _read(confirmed: Confirmed) -> Ledger:
     raise _Stop(InternalError() if log is None else log)
 
 
-def _find_zone(request: CreateRequest, confirmed: Confirmed) -> Result[RequestZone, InternalError]:
+def _find_zone(request: CreateRequest) -> _Body[RequestZone]:
     """What spec 5.1 yields, looked for only where a local time names no zone."""
     rule = request.rule
-    if isinstance(rule, At) and isinstance(rule.at, dict) and "time_zone" not in rule.at:
-        return find_request_zone(confirmed.header_time_zone, confirmed.events)
-    return Success(RequestZone(implied=None, session_time_zone=UNAVAILABLE))
+    if not isinstance(rule, At) or not isinstance(rule.at, dict) or "time_zone" in rule.at:
+        return RequestZone(implied=None, session_time_zone=UNAVAILABLE)
+    answer = yield ReadLog()
+    if not isinstance(answer, LogRead):
+        raise _Stop(InternalError())
+    return _require(find_request_zone(answer.header_time_zone, answer.events))
 
 
 def _require(result: Result[_Value, Rejection] | Result[_Value, InternalError]) -> _Value:
