@@ -100,6 +100,20 @@ def test_the_unions_hold_what_the_page_names() -> None:
     assert SCHEDULE_CHANGE == "schedule/change"
 
 
+@pytest.mark.parametrize(
+    ("union", "tag_field", "tags"),
+    [
+        (Record, "kind", ["after", "at", "every"]),
+        (Change, "operation", ["create", "delete", "dispatch"]),
+    ],
+)
+def test_the_tags_are_the_stored_names(union: object, tag_field: str, tags: list[str]) -> None:
+    """They are the storage format, spelt literally."""
+    configs = [member.__struct_config__ for member in get_args(union)]
+    assert [config.tag for config in configs] == tags
+    assert {config.tag_field for config in configs} == {tag_field}
+
+
 @pytest.mark.parametrize("key_order", [1, -1])
 def test_the_order_of_keys_does_not_matter_to_a_reader(key_order: int) -> None:
     """JSON objects have no order."""

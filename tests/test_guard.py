@@ -104,7 +104,9 @@ def test_no_other_event_is_a_wakeup(other: Event) -> None:
 )
 def test_no_other_event_is_an_external_word(other: Event) -> None:
     """Only a `user/message` whose source is of a kind that resets."""
-    assert count_wakeups([_wakeup(1), other, _wakeup(2)]).consecutive == 2
+    events = [_wakeup(1), other, _wakeup(2)]
+    assert count_wakeups(events).consecutive == 2
+    assert count_wakeups(events, frozenset(RESET_KINDS)).consecutive == 2
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,12 @@ def test_nothing_else_is_trimmed(character: str) -> None:
     assert is_trimmed(text)
 
 
+def test_no_other_code_point_is_white_space() -> None:
+    """Of all of them, exactly the listed ones are trimmed away."""
+    every = map(chr, range(0x11_0000))
+    assert [character for character in every if trim(character) == ""] == sorted(WHITE_SPACE)
+
+
 @pytest.mark.parametrize("value", ["", " ", None, 1, True, b"a", ["a"], {"a": 1}])
 def test_only_text_with_something_in_it_is_trimmed(value: object) -> None:
     """An id or a prompt is non-empty text; no other value is one."""

@@ -21,7 +21,7 @@ from core_logs import (
     ok,
     refused,
 )
-from wakefold.events import Event
+from wakefold.events import Event, decode_change
 from wakefold.json_text import format_json, parse_json
 from wakefold.outcomes import either
 from wakefold.receipts import (
@@ -204,6 +204,15 @@ def test_the_event_must_stand_at_its_own_seq(seq: int) -> None:
     assert refused(present_dispatch(events, 1)).rule == "bad_dispatch_seq"
     assert ok(present_dispatch([event(CREATE_A, 9), event(dispatched("a"), 1)], 1))
     assert refused(present_dispatch([], 0)).rule == "bad_dispatch_seq"
+    assert refused(present_dispatch([event(CREATE_A, -1)], -1)).rule == "bad_dispatch_seq"
+
+
+def test_the_search_of_an_inherited_dispatch_ends_at_the_start() -> None:
+    """A create behind it is not its own."""
+    events = log(dispatched("a"), CREATE_A)
+    assert refused(present_dispatch(events, 0, 1)) == CorruptScheduleLog(
+        "id_not_active", "$.id", 0, "a"
+    )
 
 
 def test_walking_back_ends_at_the_create() -> None:
@@ -269,7 +278,12 @@ def test_listing_agrees_with_presenting() -> None:
 
 
 def _agree(events: list[Event], seed_length: int) -> None:
-    one_by_one = [present_dispatch(events, seq, seed_length) for seq in range(len(events))]
+    """The list holds each dispatch's receipt; a malformed inherited change is no dispatch."""
+    one_by_one = [
+        present_dispatch(events, seq, seed_length)
+        for seq in range(len(events))
+        if seq >= seed_length or _is_readable(events[seq])
+    ]
     faults = [refused(result) for result in one_by_one if not is_successful(result)]
     listed = list_receipts(events, seed_length)
     if faults or not 0 <= seed_length <= len(events):
@@ -279,6 +293,22 @@ def _agree(events: list[Event], seed_length: int) -> None:
         assert [found.receipt for found in ok(listed)] == [
             receipt for receipt in map(ok, one_by_one) if receipt is not None
         ]
+
+
+def _is_readable(found: Event) -> bool:
+    return found.type != "schedule/change" or is_successful(decode_change(found.data))
+
+
+def test_a_malformed_inherited_change_hides_what_was_created_before_it() -> None:
+    """A create after it and a fork's own records do not suffer from it."""
+    events = log(CREATE_A, {"version": 7}, CREATE_E, dispatched("e", T), dispatched("a"))
+    assert [found.seq for found in ok(list_receipts(events[:4], 4))] == [3]
+    assert refused(list_receipts(events, 5)).index == 1
+    assert [found.seq for found in ok(list_receipts(events[:4], 2))] == [3]
+    assert refused(list_receipts(events[:4], 1)).index == 1
+    for seed_length in range(6):
+        _agree(events, seed_length)
+        _agree(events[:4], seed_length)
 
 
 def test_a_receipt_is_written_with_its_keys_in_order() -> None:

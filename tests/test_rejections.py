@@ -42,8 +42,8 @@ FORMS = (
 SENTENCES: list[tuple[Rejection, str, str]] = [
     (InvalidPrompt(), "invalid_prompt", "The prompt must be text that is more than white space."),
     (InvalidSelector(()), "invalid_selector", SELECTOR.format("none")),
-    (InvalidSelector(("at",)), "invalid_selector", SELECTOR.format("at")),
-    (InvalidSelector(("at", "cron")), "invalid_selector", SELECTOR.format("at, cron")),
+    (InvalidSelector(("at",)), "invalid_selector", SELECTOR.format('["at"]')),
+    (InvalidSelector(("at", "cron")), "invalid_selector", SELECTOR.format('["at","cron"]')),
     (
         InvalidTimeZone('"Mars/Base"'),
         "invalid_time_zone",
@@ -120,6 +120,7 @@ RULE_SENTENCES: list[tuple[RuleFault, tuple[str, ...], str]] = [
     ("not_whole_seconds", (), "every_seconds must be a whole number (given 5)."),
     ("at_shape", (), FORMS),
     ("at_shape", ("THEN",), f"{FORMS} An hour from now is THEN."),
+    ("at_shape", ("A", "B"), f"{FORMS} An hour from now is A. An hour from now is B."),
     ("at_keys", (), FORMS),
     ("at_date", (), "date must read like 2027-02-01 (given 5)."),
     ("at_time", (), "time must read like 09:00:00 or 09:00:00.000 (given 5)."),
@@ -154,6 +155,7 @@ def test_the_tables_miss_nothing() -> None:
     codes = {code for _, code, _ in SENTENCES} | {"invalid_rule"}
     assert {str(member.__struct_config__.tag) for member in get_args(Rejection)} == codes
     assert len(codes) == 11
+    assert {str(member.__struct_config__.tag_field) for member in get_args(Rejection)} == {"code"}
     assert {fault for fault, _, _ in RULE_SENTENCES} == set(get_args(RuleFault))
     assert {rule for rule, _ in LOG_SENTENCES} == set(get_args(LogRule))
 

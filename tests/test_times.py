@@ -180,6 +180,11 @@ SKIPPED = InvalidRule(
     "2027-03-28 02:30:00 Europe/Paris",
     ("2027-03-28T01:30:00+01:00", "2027-03-28T03:30:00+02:00"),
 )
+HALF_SKIPPED = InvalidRule(
+    "local_time_skipped",
+    "2027-03-28 02:30:00.5 Europe/Paris",
+    ("2027-03-28T01:30:00.500+01:00", "2027-03-28T03:30:00.500+02:00"),
+)
 AMBIGUOUS = TimezoneConfirmationRequired("Asia/Tokyo", ("Asia/Tokyo", "UTC"))
 DOUBT = RequestZone(None, "Asia/Tokyo", ("Asia/Tokyo", "UTC"))
 
@@ -187,6 +192,7 @@ DOUBT = RequestZone(None, "Asia/Tokyo", ("Asia/Tokyo", "UTC"))
 IN_ORDER: list[tuple[object, Rejection]] = [
     (_fields("2027-03-28", "02:30:00", time_zone="Europe/Paris"), SKIPPED),
     (_fields("2027-03-28", "02:30:00", time_zone="europe/paris"), SKIPPED),
+    (_fields("2027-03-28", "02:30:00.5", time_zone="Europe/Paris"), HALF_SKIPPED),
     (_fields("0001-01-01", "00:00:00", time_zone="Asia/Tokyo"), TimeOutOfRange()),
     (_fields("9999-12-31", "23:00:00", time_zone="Etc/GMT+1"), TimeOutOfRange()),
     (_fields("2027-03-28", "02:30:00", time_zone="Mars/Base"), InvalidTimeZone('"Mars/Base"')),

@@ -36,6 +36,7 @@ from wakefold.wakes import (
     Wake,
     decide_due,
     list_dispatches,
+    list_occurrences,
     plan_next_wake,
     preview,
 )
@@ -231,6 +232,16 @@ def test_nothing_is_dispatched_before_a_hold_ends(
 
 
 @pytest.mark.parametrize(
+    ("not_before_ms", "until_ms"), [(T + 400_000, T + 400_000), (T + 100_000, T + 300_000)]
+)
+def test_a_hold_is_the_wake_of_what_is_due_behind_the_closed_gate(
+    not_before_ms: int, until_ms: int
+) -> None:
+    """The gate is asked only once the hold has ended: nothing could go before."""
+    assert _decided(GATED, T + 100_000, not_before_ms) == Wait(until_ms=until_ms)
+
+
+@pytest.mark.parametrize(
     ("ledger", "now_ms", "wake"),
     [
         (ONE, T - 1, Wake(T, 1)),
@@ -257,23 +268,27 @@ def test_the_longest_delay_is_that_of_a_timer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("decision", "dispatches"),
+    ("decision", "dispatches", "occurrences"),
     [
-        (Wait(None), ()),
-        (Wait(T), ()),
-        (OneShotDue(at_record("x")), (Dispatch("x"),)),
+        (Wait(None), (), ()),
+        (Wait(T), (), ()),
+        (OneShotDue(at_record("x")), (Dispatch("x"),), (("x", T),)),
         (
-            BatchDue(T + 5, (BatchEntry(every_record("x"), T), BatchEntry(every_record("y"), T))),
+            BatchDue(T + 5, (BatchEntry(every_record("x"), T + 1), BatchEntry(every_record("y"), T))),
             (Dispatch("x", T + 5), Dispatch("y", T + 5)),
+            (("x", T + 1), ("y", T)),
         ),
-        (BatchDue(T, ()), ()),
+        (BatchDue(T, ()), (), ()),
     ],
 )
-def test_a_decision_names_the_changes_to_append(
-    decision: Decision, dispatches: tuple[Dispatch, ...]
+def test_a_decision_names_the_changes_to_append_and_what_they_deliver(
+    decision: Decision,
+    dispatches: tuple[Dispatch, ...],
+    occurrences: tuple[tuple[str, int], ...],
 ) -> None:
     """One per reminder, in the message's order; a batch shares its acceptance."""
     assert list_dispatches(decision) == dispatches
+    assert list_occurrences(decision) == occurrences
 
 
 def _spelled(upcoming: tuple[Upcoming, ...]) -> list[tuple[str, int, int]]:
@@ -362,5 +377,6 @@ def test_a_preview_of_a_ledger_with_a_past_goes_on_from_it() -> None:
 
 def test_due_and_waiting_are_told_apart_by_their_stored_names() -> None:
     """The tags are those of the vectors."""
-    tags = [kind.__struct_config__.tag for kind in (OneShotDue, BatchDue, Wait)]
-    assert tags == ["one-shot", "recurring", "wait"]
+    configs = [kind.__struct_config__ for kind in (OneShotDue, BatchDue, Wait)]
+    assert [config.tag for config in configs] == ["one-shot", "recurring", "wait"]
+    assert {config.tag_field for config in configs} == {"kind"}

@@ -97,8 +97,8 @@ def test_a_local_time_stands_for_one_instant(zone: str, local: str, instant: str
         (
             "America/New_York",
             "2027-03-14T02:59:59.999",
-            "2027-03-14T01:59:59-05:00",
-            "2027-03-14T03:59:59-04:00",
+            "2027-03-14T01:59:59.999-05:00",
+            "2027-03-14T03:59:59.999-04:00",
         ),
         (
             "Australia/Lord_Howe",

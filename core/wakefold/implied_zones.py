@@ -13,6 +13,7 @@ from msgspec import Struct
 from returns.result import Failure, Result, Success
 
 from wakefold.events import Event, Json
+from wakefold.instants import read_safe_integer
 from wakefold.rejections import InternalError
 from wakefold.zones import canonicalize_zone
 
@@ -84,15 +85,19 @@ def _find_open_turn(events: Sequence[Event]) -> int | None:
         if event.type in {"step/end", "turn/end"}:
             return None
         if event.type == "step/start":
-            turn = _object(event.data).get("turn")
+            turn = _read_turn(event)
             break
     if turn is None:
         return None
     for index in range(len(events) - 1, -1, -1):
         event = events[index]
-        if event.type == "turn/start" and _object(event.data).get("turn") == turn:
+        if event.type == "turn/start" and _read_turn(event) == turn:
             return index
     return None
+
+
+def _read_turn(event: Event) -> int | None:
+    return read_safe_integer(_object(event.data).get("turn"))
 
 
 def _is_time_context(message: object) -> bool:

@@ -59,7 +59,7 @@ def present_dispatch(
     if seq is None or not 0 <= seq < len(events) or events[seq].seq != seq:
         return Failure(CorruptScheduleLog(rule="bad_dispatch_seq"))
     try:
-        selected = _read(events, seq)
+        selected = _read(events[seq], seq)
         if not isinstance(selected, Dispatch):
             return Success(None)
         life = _find_life(events, selected.id, seq, length if seq >= length else 0)
@@ -74,33 +74,63 @@ def list_receipts(
     """The receipts of all dispatches of a log, in one pass: `present_dispatch` of each, in order.
 
     The events may come from a generator and stand at the place that their `seq` names, as a journal
-    reader sees to. Fails with the first dispatch that has no receipt.
+    reader sees to. Fails with the first dispatch that has no receipt, and with a malformed change of
+    the own suffix; an inherited one hides what was created before it, as it does for one dispatch.
     """
     length = read_safe_integer(seed_length)
     if length is None or length < 0:
         return Failure(CorruptScheduleLog(rule="bad_seed_length"))
     receipts: list[DispatchReceipt] = []
-    lives: dict[str, Record | None] = {}  # by id, what its nearest create has come to
+    lives = _Lives()
     index = -1
     try:
         for index, event in enumerate(events):
             if index == length:
-                lives.clear()
-            change = _read_event(event)
-            if isinstance(change, Create):
-                lives[change.schedule.id] = change.schedule
-            elif isinstance(change, Delete):
-                lives[change.id] = None
-            elif change is not None:
-                record = lives.get(change.id)
-                receipt = _present(record, change)
+                lives = _Lives()
+            receipt = lives.take(event, index, inherited=index < length)
+            if receipt is not None:
                 receipts.append(DispatchReceipt(event.seq, event.time_ms, receipt))
-                lives[change.id] = _follow(record, [change])
     except LogFault as fault:
         return Failure(fault.located(index))
     if length > index + 1:
         return Failure(CorruptScheduleLog(rule="bad_seed_length"))
     return Success(tuple(receipts))
+
+
+class _Lives:
+    """By id, what its nearest create has come to, while a log is read forwards."""
+
+    __slots__ = ("_hidden", "_records")
+
+    def __init__(self) -> None:
+        self._records: dict[str, Record | None] = {}
+        self._hidden: LogFault | None = None  # the malformed change that a walk back would meet
+
+    def take(self, event: Event, index: int, *, inherited: bool) -> Receipt | None:
+        """The receipt of one more event, if it is a dispatch."""
+        try:
+            change = _read(event, index)
+        except LogFault as fault:
+            if not inherited:
+                raise
+            self._records, self._hidden = {}, fault
+            return None
+        if isinstance(change, Create):
+            self._records[change.schedule.id] = change.schedule
+        elif isinstance(change, Delete):
+            self._end(change.id)
+        elif change is not None:
+            if self._hidden is not None and change.id not in self._records:
+                raise self._hidden
+            record = self._records.get(change.id)
+            receipt = _present(record, change)
+            self._records[change.id] = _follow(record, [change])
+            return receipt
+        return None
+
+    def _end(self, schedule_id: str) -> None:
+        if schedule_id in self._records:
+            self._records[schedule_id] = None
 
 
 def encode_receipt(receipt: Receipt) -> dict[str, object]:
@@ -116,7 +146,7 @@ def _find_life(events: Sequence[Event], schedule_id: str, end: int, floor: int) 
     """What the nearest create of an id before place `end` has come to there; `None`: not live."""
     between: list[Delete | Dispatch] = []
     for index in range(end - 1, floor - 1, -1):
-        change = _read(events, index)
+        change = _read(events[index], index)
         if isinstance(change, Create):
             if change.schedule.id == schedule_id:
                 return _follow(change.schedule, reversed(between))
@@ -148,13 +178,11 @@ def _require(record: Record | None, schedule_id: str) -> Record:
     return record
 
 
-def _read(events: Sequence[Event], index: int) -> Change | None:
+def _read(event: Event, index: int) -> Change | None:
+    if event.type != SCHEDULE_CHANGE:
+        return None
     try:
-        return _read_event(events[index])
+        return read_change(event.data)
     except LogFault as fault:
         fault.index = index
         raise
-
-
-def _read_event(event: Event) -> Change | None:
-    return read_change(event.data) if event.type == SCHEDULE_CHANGE else None

@@ -213,7 +213,7 @@ def describe_rejection(rejection: Rejection) -> str:
         case InvalidPrompt():
             return "The prompt must be text that is more than white space."
         case InvalidSelector(keys=keys):
-            given = ", ".join(keys) if keys else "none"
+            given = shorten(keys) if keys else "none"
             return (
                 "Give exactly one of after_seconds, at and every_seconds beside the prompt, "
                 f"and no other key (given: {given})."

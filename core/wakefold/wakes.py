@@ -6,7 +6,7 @@ a healthy runner would deliver next. It refuses to sleep and to read a clock: `n
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec import Struct
 from returns.result import Failure, Result, Success
@@ -89,11 +89,7 @@ def decide_due(
     Nothing is dispatched before `not_before_ms` (a hold); what is due then waits for that instant. A
     batch at a `now_ms` outside years 0001 to 9999 fails.
     """
-    decision = _decide(list_active(ledger), _gate(ledger), now_ms)
-    if isinstance(decision, Wait):
-        return Success(decision)
-    if not_before_ms is not None and now_ms < not_before_ms:
-        return Success(Wait(until_ms=not_before_ms))
+    decision = _decide(ledger, now_ms, not_before_ms)
     if isinstance(decision, BatchDue) and not is_representable(now_ms):
         return Failure(TimeOutOfRange())
     return Success(decision)
@@ -101,12 +97,10 @@ def decide_due(
 
 def plan_next_wake(ledger: Ledger, now_ms: int, not_before_ms: int | None = None) -> Wake | None:
     """When to call `decide_due` next; `None` if there is nothing to wait for."""
-    decision = _decide(list_active(ledger), _gate(ledger), now_ms)
+    decision = _decide(ledger, now_ms, not_before_ms)
     at_ms = decision.until_ms if isinstance(decision, Wait) else now_ms
     if at_ms is None:
         return None
-    if not isinstance(decision, Wait) and not_before_ms is not None:
-        at_ms = max(at_ms, not_before_ms)
     return Wake(at_ms=at_ms, delay_ms=min(at_ms - now_ms, MAX_DELAY_MS))
 
 
@@ -121,6 +115,8 @@ def list_dispatches(decision: Decision) -> tuple[Dispatch, ...]:
             )
         case Wait():
             return ()
+        case _:
+            assert_never(decision)
 
 
 def list_occurrences(decision: Decision) -> tuple[tuple[str, int], ...]:
@@ -132,6 +128,8 @@ def list_occurrences(decision: Decision) -> tuple[tuple[str, int], ...]:
             return tuple((entry.record.id, entry.occurrence_ms) for entry in entries)
         case Wait():
             return ()
+        case _:
+            assert_never(decision)
 
 
 def preview(ledger: Ledger, now_ms: int, count: int) -> tuple[Upcoming, ...]:
@@ -151,15 +149,17 @@ def preview(ledger: Ledger, now_ms: int, count: int) -> tuple[Upcoming, ...]:
                 upcoming.append(Upcoming(record, decision.occurrence_ms, now_ms))
             case BatchDue(entries=entries):
                 upcoming.extend(Upcoming(e.record, e.occurrence_ms, now_ms) for e in entries)
+            case _:
+                assert_never(decision)
         ledger = _dispatch_all(ledger, decision, now_ms)
     return tuple(upcoming[:count])
 
 
-def _gate(ledger: Ledger) -> int | None:
-    return find_gate(ledger.profile, ledger.last_accepted_at_ms)
-
-
-def _decide(active: tuple[Record, ...], gate_ms: int | None, now_ms: int) -> Decision:
+def _decide(ledger: Ledger, now_ms: int, not_before_ms: int | None) -> Decision:
+    active = list_active(ledger)
+    held = not_before_ms is not None and now_ms < not_before_ms
+    if held and any(record.scheduled_at_ms <= now_ms for record in active):
+        return Wait(until_ms=not_before_ms)
     one_shots: list[OneShotRecord] = []
     repeating: list[EveryRecord] = []
     for record in active:
@@ -173,6 +173,7 @@ def _decide(active: tuple[Record, ...], gate_ms: int | None, now_ms: int) -> Dec
     due = sorted((r for r in repeating if r.scheduled_at_ms <= now_ms), key=_target)
     if not due:
         return Wait(until_ms=min(map(_target, active), default=None))
+    gate_ms = find_gate(ledger.profile, ledger.last_accepted_at_ms)
     if gate_ms is not None and now_ms < gate_ms:
         return Wait(until_ms=min([gate_ms, *map(_target, one_shots)]))
     return BatchDue(accepted_at_ms=now_ms, entries=tuple(_enter(r, now_ms) for r in due))

@@ -8,7 +8,7 @@ a local time stands for. It refuses to know the process's own zone.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 from whenever import (
@@ -97,4 +97,8 @@ def _assume(local: PlainDateTime, zone: str) -> ZonedDateTime:
 
 
 def _format_offset(zoned: ZonedDateTime) -> str:
-    return zoned.to_fixed_offset().format_iso(unit="second")
+    """Text that `at` takes: with the offset if that is whole minutes, as it is today, else in UTC."""
+    unit: Literal["millisecond", "second"] = "millisecond" if zoned.nanosecond else "second"
+    if zoned.offset.total("seconds") % 60:
+        return zoned.to_instant().format_iso(unit=unit)
+    return zoned.to_fixed_offset().format_iso(unit=unit)

@@ -62,7 +62,7 @@ def check_directory(
 
 
 def _check_file(name: str, path: Path | None) -> FileReport:
-    if path is None or path.suffix != ".jsonl":
+    if path is None or path.suffix != ".jsonl" or not path.is_file():
         return _broken(name, f"there is no vector file {name}.jsonl")
     passed, skipped, failures = 0, 0, []
     runner = RUNNERS.get(name)
