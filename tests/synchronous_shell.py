@@ -1,258 +1,177 @@
 """A shell without tasks: the core's owner and tools driven by plain calls.
 
-It shows what any shell has to do: keep one FIFO, report every event before the answer that follows it,
-perform effects in order, and send back what came of them. Time, files and the agent are its `World`.
+The example of another shell. It shows all that a shell has to do: keep one FIFO for the owner's runs and
+the tools, report every event before the answer that follows it, perform effects in order, and send back
+what came of them. Time, disk and the agent are a `VirtualWorld`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Protocol, assert_never
+from typing import Any, assert_never
 
 from returns.pipeline import is_successful
 from returns.result import Failure
 
-from wakefold import Event, fold
-from wakefold.effects import (
-    Arm,
-    AwaitIdle,
-    Claim,
-    Disarm,
-    Disposed,
-    Effect,
-    EndTurn,
-    Flush,
-    HandOver,
-    Release,
-    TakeTurn,
-    Warn,
-    WarningKind,
-)
+from wakefold import SCHEDULE_CHANGE, Event, encode_change, fold
+from wakefold import effects as order
+from wakefold import signals as fact
+from wakefold import tools as tool
 from wakefold.events import Change
 from wakefold.lifecycle import advance
 from wakefold.owners import Owner
 from wakefold.rejections import InternalError
-from wakefold.signals import (
-    AppendFailed,
-    Broke,
-    ClaimBusy,
-    ClaimGranted,
-    DisposeAsked,
-    Flushed,
-    FlushRefused,
-    FollowupFailed,
-    HandedOver,
-    LogLost,
-    Nudged,
-    Recorded,
-    Signal,
-    TurnCame,
-)
-from wakefold.tools import (
-    Append,
-    Appended,
-    Barrier,
-    Confirmed,
-    LogRead,
-    Program,
-    ReadClock,
-    ReadLog,
-    Refused,
-    Sampled,
-    StepAnswer,
-    ToolAnswer,
-    ToolName,
-    answer_value,
-    open_call,
-)
-
-
-class World(Protocol):
-    """What the shell stands on. A barrier is answered later, by `SynchronousShell.flushed`."""
-
-    seed_length: int
-    header_time_zone: str | None
-
-    def read_events(self) -> list[Event]: ...
-    def read_ms(self) -> int: ...
-    def begin_flush(self) -> None: ...
-    def append(self, change: Change) -> None: ...
-    def queue(self, message: str) -> None: ...
-    def claim(self) -> bool | None: ...
-    def release(self) -> None: ...
-    def await_idle(self) -> None: ...
-    def arm(self, delay_ms: int) -> None: ...
-    def disarm(self) -> None: ...
-    def warn(self, kind: WarningKind) -> None: ...
-    def disposed(self) -> None: ...
-    def answer(self, label: str, value: object) -> None: ...
+from wakefold_laws.virtual_world import VirtualWorld
 
 
 class Call:
     """One tool call in the FIFO."""
 
-    def __init__(self, label: str, program: Program) -> None:
-        self.label = label
-        self.program = program
-        self.cancelled = False
+    def __init__(self, label: str, program: tool.Program) -> None:
+        self.label, self.program, self.cancelled = label, program, False
 
 
 class SynchronousShell:
-    """One session's owner and tools over a world. Every method returns once nothing moves."""
+    """One session's owner and tools; every method returns once nothing moves."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: VirtualWorld) -> None:
         self.world = world
+        world.driver = self
         self.owner = Owner(ledger=None)
         self.calls: dict[str, Call] = {}
         self._reported = 0
-        self._signals: deque[Signal] = deque()
-        self._queue: deque[Call | None] = deque()  # None: the owner's turn
-        self._busy: Call | bool | None = False  # whose turn it is; False: nobody's
-        self._unavailable = False
+        self._idle_waits = 0
+        self._facts: deque[fact.Signal] = deque()
+        self._queue: deque[Call | None] = deque()  # None: a turn for the owner
+        self._turn: Call | bool | None = False  # whose turn it is; False: nobody's
+        self._unavailable = self._settling = False
 
     def start(self) -> None:
         """Fold the log and look at it for the first time."""
-        try:
-            events = self.world.read_events()
-        except OSError:
-            events = None
-        if events is not None:
-            self._reported = len(events)
-            ledger = fold(events, self.world.seed_length).value_or(None)
-            self.owner = Owner(ledger=ledger)
-        self.signal(Nudged())
+        self._reported = len(self.world.events)
+        ledger = None if self.world.unreadable else fold(*self._log()).value_or(None)
+        self.owner = Owner(ledger=ledger)
+        self.signal(fact.Nudged())
 
-    def signal(self, signal: Signal) -> None:
-        """Report a fact, and do all that follows from it."""
-        self._signals.append(signal)
+    def signal(self, signal: fact.Signal) -> None:
+        self._facts.append(signal)
         self._settle()
 
-    def signals_first(self, signal: Signal) -> None:
-        """Report a fact from inside an effect: it is heard before the effect's own answer."""
-        self._signals.append(signal)
+    def fire_timer(self) -> None:
+        self.signal(fact.Nudged())
 
-    def call(self, label: str, tool: ToolName, arguments: object) -> None:
-        """Start a tool call; its value is given to the world when it is done."""
+    def end_idle_waits(self, *, failed: bool) -> None:
+        waits, self._idle_waits = self._idle_waits, 0
+        for _ in range(waits):
+            self.signal(fact.IdleFailed() if failed else fact.IdleCame())
+
+    def start_call(self, label: str, name: Any, arguments: object) -> None:  # noqa: ANN401 - JSON
         if self._unavailable:
-            self.world.answer(label, {"unavailable": True})
+            self.world.note_result(label, {"unavailable": True})
             return
-        opened = open_call(tool, arguments)
+        opened = tool.open_call(name, arguments)
         if not is_successful(opened):
-            self.world.answer(label, answer_value(Failure(opened.failure())))
+            self.world.note_result(label, tool.answer_value(Failure(opened.failure())))
             return
         self.calls[label] = Call(label, opened.unwrap()())
         self._queue.append(self.calls[label])
         self._settle()
 
+    def cancel_call(self, label: str) -> None:
+        self.calls[label].cancelled = True
+
     def dispose(self) -> None:
-        """Shut down: later calls are unavailable, earlier ones count as cancelled."""
-        self._unavailable = True
+        self._unavailable, self._idle_waits = True, 0
         for call in self.calls.values():
             call.cancelled = True
-        self.signal(DisposeAsked())
+        self.signal(fact.DisposeAsked())
 
-    def flushed(self, acknowledged: bool) -> None:
-        """The outstanding barrier is answered."""
-        if isinstance(self._busy, Call):
-            call = self._busy
-            if acknowledged:
-                self._signals.append(Nudged())
-            self._step(call, self._confirm() if acknowledged else Refused())
-        elif acknowledged:
+    def complete_flush(self, outcome: str) -> None:
+        """The barrier that the turn's holder waits for is answered."""
+        if isinstance(self._turn, Call):
+            if outcome == "ok":
+                self._facts.append(fact.Nudged())
+            self._step(self._turn, self._see() if outcome == "ok" else tool.Refused())
+        elif outcome == "ok":
             self._report()
-            self._signals.append(Flushed(self.world.read_ms()))
+            self._facts.append(fact.Flushed(self.world.read_ms()))
         else:
-            self._signals.append(FlushRefused())
+            self._facts.append(fact.FlushRefused())
         self._settle()
 
     def _settle(self) -> None:
-        while self._signals or (self._busy is False and self._queue):
-            if self._signals:
-                self.owner, effects = advance(self.owner, self._signals.popleft())
+        if self._settling:
+            return
+        self._settling = True
+        while self._facts or (self._turn is False and self._queue):
+            if self._facts:
+                self.owner, effects = advance(self.owner, self._facts.popleft())
                 for effect in effects:
                     self._perform(effect)
                 continue
-            self._busy = self._queue.popleft()
-            if self._busy is None:
-                self._signals.append(TurnCame())
-            elif self._busy.cancelled:
-                self._finish(self._busy, Failure(InternalError()))
+            self._turn = self._queue.popleft()
+            if self._turn is None:
+                self._facts.append(fact.TurnCame())
+            elif self._turn.cancelled:
+                self._finish(self._turn, Failure(InternalError()))
             else:
-                self._step(self._busy, None)
+                self._step(self._turn, None)
+        self._settling = False
 
-    def _perform(self, effect: Effect) -> None:
-        world = self.world
+    def _perform(self, effect: order.Effect) -> None:
         match effect:
-            case TakeTurn():
+            case order.TakeTurn():
                 self._queue.append(None)
-            case EndTurn():
-                self._busy = False
-            case Flush():
-                world.begin_flush()
-            case Arm(delay_ms=delay_ms):
-                world.arm(delay_ms)
-            case Disarm():
-                world.disarm()
-            case Claim():
-                self._claim()
-            case HandOver():
-                self._signals.append(self._hand_over(effect))
-            case Release():
-                world.release()
-            case AwaitIdle():
-                world.await_idle()
-            case Warn(kind=kind):
-                world.warn(kind)
-            case Disposed():
-                world.disposed()
+            case order.EndTurn():
+                self._turn = False
+            case order.Flush():
+                self.world.begin_flush()
+            case order.Arm(delay_ms=delay_ms):
+                self.world.arm(delay_ms)
+            case order.Disarm():
+                self.world.timer_ms = None
+            case order.Claim():
+                self._facts.extend(self._claim())
+            case order.HandOver():
+                self._facts.extend(self._hand_over(effect))
+            case order.Release():
+                self.world.release()
+            case order.AwaitIdle():
+                self.world.note_idle_wait()
+                self._idle_waits += 1
+            case order.Warn(kind=kind):
+                self.world.warn(kind)
+            case order.Disposed():
+                self.world.note_disposed()
             case _:
                 assert_never(effect)
 
-    def _claim(self) -> None:
-        granted = self.world.claim()
-        if granted is None:
-            self._signals.append(Broke())
-        elif granted:
-            self._report()
-            self._signals.append(ClaimGranted(self.world.read_ms()))
-        else:
-            self._signals.append(ClaimBusy())
+    def _claim(self) -> list[fact.Signal]:
+        try:
+            granted = self.world.claim()
+        except OSError:
+            return [fact.Broke()]
+        self._report()
+        return [fact.ClaimGranted(self.world.read_ms()) if granted else fact.ClaimBusy()]
 
-    def _hand_over(self, order: HandOver) -> Signal:
+    def _hand_over(self, handed: order.HandOver) -> list[fact.Signal]:
         try:
-            self.world.queue(order.message)
+            self.world.queue(handed.message)
         except OSError:
-            return FollowupFailed()
-        try:
-            for change in order.changes:
-                self.world.append(change)
-        except OSError:
-            return AppendFailed()
-        finally:
-            self._report()
-        return HandedOver()
+            return [fact.FollowupFailed()]
+        appended = all(self._append(change) == tool.Appended() for change in handed.changes)
+        self._report()
+        return [fact.HandedOver() if appended else fact.AppendFailed()]
 
     def _report(self) -> None:
         """Tell the owner of every event that it has not seen."""
-        try:
-            events = self.world.read_events()
-        except OSError:
-            self._signals.append(LogLost())
+        if self.world.unreadable:
+            self._facts.append(fact.LogLost())
             return
-        for index in range(self._reported, len(events)):
-            self._signals.append(Recorded(events[index]))
-        self._reported = len(events)
+        self._facts.extend(map(fact.Recorded, self.world.events[self._reported :]))
+        self._reported = len(self.world.events)
 
-    def _confirm(self) -> Confirmed:
-        try:
-            events = self.world.read_events()
-        except OSError:
-            return Confirmed(log=None)
-        folded = fold(events, self.world.seed_length)
-        log = folded.unwrap() if is_successful(folded) else folded.failure()
-        return Confirmed(log)
-
-    def _step(self, call: Call, answer: StepAnswer | None) -> None:
+    def _step(self, call: Call, answer: tool.StepAnswer | None) -> None:
         """Run a tool's program until it waits for a barrier or is done."""
         while True:
             try:
@@ -261,14 +180,14 @@ class SynchronousShell:
                 self._finish(call, end.value)
                 return
             match step:
-                case Barrier():
+                case tool.Barrier():
                     self.world.begin_flush()
                     return
-                case ReadClock():
-                    answer = self._sample()
-                case ReadLog():
-                    answer = LogRead(self.world.header_time_zone, self.world.read_events())
-                case Append(change=change):
+                case tool.ReadClock():
+                    answer = tool.Sampled(self.world.read_ms())
+                case tool.ReadLog():
+                    answer = tool.LogRead(self.world.time_zone, self.world.events)
+                case tool.Append(change=change):
                     if call.cancelled:
                         self._finish(call, Failure(InternalError()))
                         return
@@ -276,20 +195,25 @@ class SynchronousShell:
                 case _:
                     assert_never(step)
 
-    def _sample(self) -> StepAnswer:
+    def _append(self, change: Change) -> tool.StepAnswer:
+        place = len(self.world.events)
+        event = Event(SCHEDULE_CHANGE, place, self.world.read_ms(), encode_change(change))
         try:
-            return Sampled(self.world.read_ms())
+            self.world.append([event])
         except OSError:
-            return Refused()
+            return tool.Refused()
+        return tool.Appended()
 
-    def _append(self, change: Change) -> StepAnswer:
-        try:
-            self.world.append(change)
-        except OSError:
-            return Refused()
-        return Appended()
+    def _see(self) -> tool.StepAnswer:
+        if self.world.unreadable:
+            return tool.Confirmed(log=None)
+        folded = fold(*self._log())
+        return tool.Confirmed(folded.unwrap() if is_successful(folded) else folded.failure())
 
-    def _finish(self, call: Call, answer: ToolAnswer) -> None:
-        self._busy = False
+    def _log(self) -> tuple[list[Event], int]:
+        return self.world.events, self.world.seed_length
+
+    def _finish(self, call: Call, answer: tool.ToolAnswer) -> None:
+        self._turn = False
         del self.calls[call.label]
-        self.world.answer(call.label, answer_value(answer))
+        self.world.note_result(call.label, tool.answer_value(answer))

@@ -1,7 +1,7 @@
 """The recorded transcripts of owner and tools, by the real shell over a virtual world.
 
-`run_owner` and `run_tools` take one case and give what the shell did, in the transcript's own words. They
-run the performer, the FIFO and the sleeping of `wakefold_shell.owner` on a backend of anyio.
+`run_owner` and `run_tools` take one case and give what the shell did, in the transcript's own words.
+They run the performer, the FIFO and the sleeping of `wakefold_shell.owner` on anyio's backends.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ class _OwnerlessSession(Session):
             raise Failing
 
 
-def run_owner(case: Json, backend: str) -> list[Json]:
-    """What happens at the start and in each step of an `owner` case."""
+def run_owner(case: Json) -> list[Json]:
+    """What happens at the start and in each step of an `owner` case, on every backend alike."""
 
     async def play() -> list[Json]:
         world = VirtualWorld(case["session"], case["start"], case.get("host", {}))
@@ -199,11 +199,11 @@ def run_owner(case: Json, backend: str) -> list[Json]:
             tasks.cancel_scope.cancel()
         return seen
 
-    return _play(play, backend)
+    return _play(play)
 
 
-def run_tools(case: Json, backend: str) -> list[Json]:
-    """The value, the appends, the barriers and the recomputes of each call of a `tools` case."""
+def run_tools(case: Json) -> list[Json]:
+    """The value, appends, barriers and recomputes of each call of a `tools` case, likewise."""
 
     async def play() -> list[Json]:
         shell = _Shell(VirtualWorld(case["session"], 0, {}), _OwnerlessSession)
@@ -214,7 +214,7 @@ def run_tools(case: Json, backend: str) -> list[Json]:
             tasks.cancel_scope.cancel()
         return seen
 
-    return _play(play, backend)
+    return _play(play)
 
 
 async def _play_call(shell: _Shell, step: Json) -> Json:
@@ -246,5 +246,9 @@ async def _play_call(shell: _Shell, step: Json) -> Json:
     }
 
 
-def _play(play: Callable[[], Coroutine[Any, Any, list[Json]]], backend: str) -> list[Json]:
-    return anyio.run(play, backend=backend)
+def _play(play: Callable[[], Coroutine[Any, Any, list[Json]]]) -> list[Json]:
+    """The outcome on the first backend; `ValueError` if another one sees something else."""
+    first, *others = [anyio.run(play, backend=backend) for backend in BACKENDS]
+    if any(other != first for other in others):
+        raise ValueError(f"the backends {BACKENDS} differ")
+    return first

@@ -256,9 +256,7 @@ class VirtualWorld:
             raise ValueError(do)
 
     def _append_event(self, event: Json) -> None:
-        self.events.append(
-            Event(event["type"], len(self.events), self.wall_ms, event.get("data"))
-        )
+        self.events.append(Event(event["type"], len(self.events), self.wall_ms, event.get("data")))
 
     def _planned(self, name: str) -> str:
         return self.plans[name].pop(0) if self.plans[name] else "ok"
