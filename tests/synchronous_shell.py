@@ -1,8 +1,8 @@
 """A shell without tasks: the core's owner and tools driven by plain calls.
 
-The example of another shell. It shows all that a shell has to do: keep one FIFO for the owner's runs and
-the tools, report every event before the answer that follows it, perform effects in order, and send back
-what came of them. Time, disk and the agent are a `VirtualWorld`.
+The example of another shell. It shows all that a shell has to do: keep one FIFO for the owner's runs
+and the tools, report every event before the answer that follows it, perform effects in order, and send
+back what came of them. Time, disk and the agent are a `VirtualWorld`.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ class _Shell:
         self.session.dispose()
 
     async def settle(self) -> None:
-        """Let every task run until nothing moves: quicker than asking the backend for its blocked tasks."""
+        """Let every task run until nothing moves; asking the backend would be slower by far."""
         quiet = 0
         while quiet < _QUIET_CHECKPOINTS:
             before = self.moves

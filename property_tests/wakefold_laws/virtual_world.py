@@ -1,8 +1,8 @@
 """A session's world without a real clock, disk or agent, and the reader of transcript scripts.
 
-It holds one session's log, host and clocks, does the ops of `owner.jsonl` and keeps the effects of each.
-Any shell can be driven by it: what differs between shells is a `Driver`. Where a shell with tasks has to
-be let run until nothing moves, the ops yield; a shell without tasks ignores that.
+It holds one session's log, host and clocks, does the ops of `owner.jsonl` and keeps the effects of
+each. Any shell can be driven by it: what differs between shells is a `Driver`. Where a shell with tasks
+has to be let run until nothing moves, the ops yield; a shell without tasks ignores that.
 """
 
 from __future__ import annotations
