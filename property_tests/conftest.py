@@ -8,7 +8,7 @@ from typing import Final
 
 from hypothesis import HealthCheck, settings
 
-EXAMPLES: Final = 60
+EXAMPLES: Final = 80
 
 # No law speaks of time: a slow machine must not fail one.
 settings.register_profile(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from returns.pipeline import is_successful
@@ -118,10 +117,6 @@ def test_receipts_are_total(log: BrokenLog) -> None:
         assert listed.failure().code == "corrupt_schedule_log"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="list_receipts reads every inherited change; present_dispatch stops at the own part's start",
-)
 def test_a_malformed_inherited_change_takes_no_receipt_away() -> None:
     """A malformed change that no dispatch looks back upon leaves the list of receipts as it is."""
     record = AtRecord("schedule-1", "p", 0)

@@ -9,11 +9,20 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from returns.pipeline import is_successful
 
 from wakefold.events import SCHEDULE_CHANGE, Dispatch, Event, EveryRecord, encode_change
 from wakefold.instants import MAX_INSTANT_MS, MAX_SAFE_INTEGER, MIN_INSTANT_MS
 from wakefold.ledger import Ledger, evolve
-from wakefold.recurrence import MIN_EVERY_SECONDS, PROFILES, PUBLISHED, SEED, Profile, find_occurrence
+from wakefold.recurrence import (
+    MIN_EVERY_SECONDS,
+    PROFILES,
+    PUBLISHED,
+    SEED,
+    Occurrence,
+    Profile,
+    find_occurrence,
+)
 from wakefold.views import list_views
 from wakefold.wakes import decide_due, plan_next_wake, preview
 from wakefold_laws.strategies import instants
@@ -86,6 +95,24 @@ def test_an_acceptance_on_a_multiple_is_that_occurrence(
 
 
 @given(
+    every_seconds=st.integers(MIN_EVERY_SECONDS, 86_400),
+    count=st.integers(1, 1000),
+    slack_ms=st.sampled_from((0, 1, 299_999)),
+)
+def test_a_record_ends_when_its_next_target_leaves_the_range(
+    every_seconds: int, count: int, slack_ms: int
+) -> None:
+    """The last target that fits, even the last millisecond of year 9999, is kept, and none after it."""
+    last_ms = MAX_INSTANT_MS - slack_ms
+    before_ms = last_ms - every_seconds * 1000
+    target_ms = last_ms - count * every_seconds * 1000
+    assert find_occurrence(target_ms, every_seconds, before_ms).next_target_ms == last_ms
+    assert find_occurrence(target_ms, every_seconds, last_ms) == Occurrence(last_ms, None)
+    assert accept(hold(target_ms, every_seconds), before_ms).records
+    assert not accept(hold(target_ms, every_seconds), last_ms).records
+
+
+@given(
     anchor_ms=st.integers(MIN_INSTANT_MS, 0) | instants(),
     every_seconds=rates,
     lates_ms=st.lists(st.integers(0, 10**6) | st.integers(0, 10**12), min_size=1, max_size=30),
@@ -101,6 +128,25 @@ def test_every_target_stays_on_the_anchor(
         ledger = accept(ledger, min(target_ms + late_ms, MAX_INSTANT_MS))
         if not ledger.records:
             return
+
+
+@given(
+    first_ms=instants(),
+    apart_ms=st.sampled_from((0, 1, -1, 299_999, 300_000, 300_001, -300_000))
+    | st.integers(-(10**6), 10**6),
+)
+def test_two_batches_stand_apart_or_are_one(first_ms: int, apart_ms: int) -> None:
+    """Under the gate a further dispatch is of the same batch, or of one at least 300 s later."""
+    second_ms = min(max(first_ms + apart_ms, MIN_INSTANT_MS), MAX_INSTANT_MS)
+    apart_ms = second_ms - first_ms
+    for profile, fits in ((SEED, apart_ms == 0 or apart_ms >= 300_000), (PUBLISHED, True)):
+        records = {name: EveryRecord(name, "p", 300, MIN_INSTANT_MS) for name in ("a", "b")}
+        ledger = Ledger(profile=profile, records=records, seen_ids=dict.fromkeys(records))
+        first, second = (
+            Event(SCHEDULE_CHANGE, 0, 0, encode_change(Dispatch(name, accepted_ms)))
+            for name, accepted_ms in (("a", first_ms), ("b", second_ms))
+        )
+        assert is_successful(evolve(evolve(ledger, first).unwrap(), second)) == fits
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
