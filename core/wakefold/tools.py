@@ -61,7 +61,7 @@ class Append(Struct, frozen=True, tag=True):
 
 
 class Confirmed(Struct, frozen=True, tag=True):
-    """The barrier is acknowledged. `log` is the folded log, why it is corrupt, or `None`: unreadable."""
+    """The barrier is acknowledged. `log` is what it folds to, why it is corrupt; `None`: unreadable."""
 
     log: Ledger | CorruptScheduleLog | None
 

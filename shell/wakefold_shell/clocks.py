@@ -19,12 +19,15 @@ class SystemClock:
         """Now, in epoch milliseconds."""
         return time.time_ns() // 1_000_000
 
-    def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[None]]:
+    def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
         """A sleep whose end is fixed now; it ends sooner if the wall clock is set forward past it."""
         end_seconds = time.monotonic() + delay_ms / 1000
 
         async def sleep() -> None:
-            while (left := end_seconds - time.monotonic()) > 0 and self.read_ms() < until_ms:
+            while self.read_ms() < until_ms:
+                left = end_seconds - time.monotonic()
+                if left <= 0:
+                    return
                 await anyio.sleep(min(left, STRETCH_SECONDS_MAX))
 
         return sleep
@@ -41,7 +44,7 @@ class FixedClock:
         """The fixed instant, in epoch milliseconds."""
         return self._now_ms
 
-    def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[None]]:
+    def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
         """A sleep that never ends: the instant to come never does."""
         del until_ms, delay_ms
         return anyio.sleep_forever

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, Final, assert_never
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 from returns.pipeline import is_successful
 from returns.result import Failure
@@ -83,7 +84,10 @@ class Call:
 class Session:
     """One live session. `run` it in a task; `call` its tools from others.
 
-    `on_warning` is told the kind of each warning; `on_wait` each instant (epoch ms) that is waited for.
+    `on_warning` is told the kind of each warning; `on_wait`, whenever the session
+    comes to rest, the instant (epoch ms) that it waits for (`None`: nothing is planned).
+    With `once` the session ends when nothing is due. `fault` is what makes the log corrupt, `trouble`
+    the last exception that store, host or clock raised: the core is told that one came, never which.
     """
 
     def __init__(
@@ -93,14 +97,17 @@ class Session:
         clock: Clock,
         *,
         profile: Profile = SEED,
+        once: bool = False,
         on_warning: Callable[[str], None] = lambda _: None,
-        on_wait: Callable[[int], None] = lambda _: None,
+        on_wait: Callable[[int | None], None] = lambda _: None,
     ) -> None:
         """The session's world, and who is told of what goes on."""
         self.owner = Owner(ledger=None)
         self.fault: CorruptScheduleLog | None = None
+        self.trouble: Exception | None = None
         self._store, self._host, self._clock = store, host, clock
         self._profile, self._on_warning, self._on_wait = profile, on_warning, on_wait
+        self._once = once
         self._position = 0
         self._now_ms = 0  # the last clock sample, which stamps what is appended after it
         self._signals: deque[fact.Signal] = deque()
@@ -110,6 +117,7 @@ class Session:
         self._running: Call | None = None
         self._owner_has_turn = self._barrier_wanted = self._closed = False
         self._timer: anyio.CancelScope | None = None
+        self._armed_for_ms = 0
         self._tasks: TaskGroup | None = None
 
     async def run(self) -> None:
@@ -163,6 +171,14 @@ class Session:
         finally:
             self._advancing = False
 
+    def went_idle(self) -> None:
+        """The host tells that the agent has become idle."""
+        self.signal(fact.WentIdle())
+
+    def detach(self) -> None:
+        """Another owner has taken the session: this one stops and warns of nothing."""
+        self.signal(fact.Detached())
+
     def dispose(self) -> None:
         """Ask the session to end: later calls are unavailable, waiting ones count as cancelled."""
         self._closed = True
@@ -178,7 +194,10 @@ class Session:
     async def _work(self) -> None:
         """Give turns, one at a time, until the owner is gone."""
         while self.owner.phase is not Phase.GONE:
+            if not self._queue and self._once:
+                self.dispose()
             if not self._queue:
+                self._on_wait(self._armed_for_ms if self._timer else None)
                 self._stirred = anyio.Event()
                 await self._stirred.wait()
                 continue
@@ -240,18 +259,21 @@ class Session:
 
     async def _flush(self) -> bool:
         """The barrier, never cancelled before its deadline; anything but true is a refusal."""
+        confirmed = False
         with anyio.move_on_after(BARRIER_SECONDS_MAX, shield=True):
             try:
-                return await self._store.flush() is True
-            except Exception:  # noqa: BLE001 - whatever the store raises means uncertain
-                return False
-        return False
+                confirmed = await self._store.flush() is True
+            except Exception as trouble:  # noqa: BLE001 - whatever the store raises means uncertain
+                self.trouble = trouble
+        await anyio.lowlevel.checkpoint()  # a session that was cancelled meanwhile ends here
+        return confirmed
 
     def _load(self) -> None:
         """Fold the whole log once; from here on it grows event by event."""
         try:
             folded = fold(self._store.read_events(0), self._store.seed_length, self._profile)
-        except Exception:  # noqa: BLE001 - the owner says so, at its first look
+        except Exception as trouble:  # noqa: BLE001 - the owner says so, at its first look
+            self.trouble = trouble
             return
         if is_successful(folded):
             self.owner = Owner(ledger=folded.unwrap())
@@ -263,7 +285,8 @@ class Session:
         """Tell the owner of every event that it has not seen; whether the log could be read."""
         try:
             events = list(self._store.read_events(self._position))
-        except Exception:  # noqa: BLE001 - whatever the store raises, the log is unreadable
+        except Exception as trouble:  # noqa: BLE001 - whatever the store raises, the log is unreadable
+            self.trouble = trouble
             self.signal(fact.LogLost())
             return False
         for event in events:
@@ -281,7 +304,8 @@ class Session:
                     for index, change in enumerate(changes)
                 ]
             )
-        except Exception:  # noqa: BLE001 - the core decides what a failed append means
+        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed append means
+            self.trouble = trouble
             return Refused()
         finally:
             self._report()
@@ -291,13 +315,15 @@ class Session:
         try:
             self._now_ms = self._clock.read_ms()
             return Sampled(self._now_ms)
-        except Exception:  # noqa: BLE001 - the core decides what a failed clock means
+        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed clock means
+            self.trouble = trouble
             return Refused()
 
     def _read_log(self) -> StepAnswer:
         try:
             return LogRead(self._store.time_zone, list(self._store.read_events(0)))
-        except Exception:  # noqa: BLE001 - the core decides what an unreadable log means
+        except Exception as trouble:  # noqa: BLE001 - the core decides what an unreadable log means
+            self.trouble = trouble
             return Refused()
 
     def _answer_with_clock(self, kind: type[fact.Flushed | fact.ClaimGranted]) -> None:
@@ -338,7 +364,8 @@ class Session:
     def _claim(self) -> None:
         try:
             granted = self._host.claim()
-        except Exception:  # noqa: BLE001 - the core decides what a broken claim means
+        except Exception as trouble:  # noqa: BLE001 - the core decides what a broken claim means
+            self.trouble = trouble
             self.signal(fact.Broke())
             return
         if granted:
@@ -350,7 +377,8 @@ class Session:
         """Queue the message, then append every dispatch, without giving up control in between."""
         try:
             self._host.hand_over(Followup(handed.message, handed.occurrences))
-        except Exception:  # noqa: BLE001 - the core decides what a failed message means
+        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed message means
+            self.trouble = trouble
             self.signal(fact.FollowupFailed())
             return
         appended = isinstance(self._append(handed.changes), Appended)
@@ -358,7 +386,7 @@ class Session:
 
     def _arm(self, until_ms: int, delay_ms: int) -> None:
         self._disarm()
-        self._on_wait(until_ms)
+        self._armed_for_ms = until_ms
         sleep = self._clock.plan_sleep(until_ms, delay_ms)
         self._timer = scope = anyio.CancelScope()
 
@@ -378,7 +406,8 @@ class Session:
     async def _wait_idle(self) -> None:
         try:
             await self._host.wait_idle()
-        except Exception:  # noqa: BLE001 - the core decides what a failed wait means
+        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed wait means
+            self.trouble = trouble
             self.signal(fact.IdleFailed())
         else:
             self.signal(fact.IdleCame())

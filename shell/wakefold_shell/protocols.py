@@ -75,6 +75,6 @@ class Clock(Protocol):
         """Now, in epoch milliseconds."""
         ...
 
-    def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[None]]:
+    def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
         """A sleep that ends `delay_ms` from this call, or once the wall clock shows `until_ms`."""
         ...
