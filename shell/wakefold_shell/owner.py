@@ -1,42 +1,30 @@
 """The live owner of one session, and its tools, on anyio: it performs what the core decides.
 
 One FIFO gives turns to the owner's runs and to tool calls, and its worker is the only place where a
-barrier is awaited. Facts go to the core as signals, orders come back as effects; claim, hand-over and
-release are plain calls, so that nothing comes between them. There is no decision in this module.
+barrier is awaited. There is no decision in this module.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import anyio
 import anyio.lowlevel
-from anyio.abc import TaskGroup
 from returns.pipeline import is_successful
 from returns.result import Failure
 
 from wakefold import (
-    SCHEDULE_CHANGE,
     SEED,
-    CorruptScheduleLog,
-    Event,
     Profile,
-    encode_change,
-    fold,
-    validate,
 )
-from wakefold import effects as order
 from wakefold import signals as fact
-from wakefold.events import Change
-from wakefold.lifecycle import advance
-from wakefold.owners import Owner, Phase
+from wakefold.owners import Phase
 from wakefold.rejections import InternalError
 from wakefold.tools import (
     Append,
-    Appended,
     Barrier,
     Confirmed,
     LogRead,
@@ -51,7 +39,8 @@ from wakefold.tools import (
     open_call,
 )
 from wakefold_shell.errors import ShellError
-from wakefold_shell.protocols import Clock, Followup, Host, Store
+from wakefold_shell.performer import Performer
+from wakefold_shell.protocols import Clock, Host, Store
 
 BARRIER_SECONDS_MAX: Final = 30.0
 """How long a barrier may take before it counts as not acknowledged."""
@@ -81,13 +70,12 @@ class Call:
         self.cancelled = True
 
 
-class Session:
+class Session(Performer):
     """One live session. `run` it in a task; `call` its tools from others.
 
-    `on_warning` is told the kind of each warning; `on_wait`, whenever the session
-    comes to rest, the instant (epoch ms) that it waits for (`None`: nothing is planned).
-    With `once` the session ends when nothing is due. `fault` is what makes the log corrupt, `trouble`
-    the last exception that store, host or clock raised: the core is told that one came, never which.
+    `on_warning` is told the kind of each warning; `on_wait`, whenever the session comes to rest, the
+    instant (epoch ms) that it waits for (`None`: nothing is planned). With `once` the session ends when
+    nothing is due.
     """
 
     def __init__(
@@ -102,23 +90,25 @@ class Session:
         on_wait: Callable[[int | None], None] = lambda _: None,
     ) -> None:
         """The session's world, and who is told of what goes on."""
-        self.owner = Owner(ledger=None)
-        self.fault: CorruptScheduleLog | None = None
-        self.trouble: Exception | None = None
-        self._store, self._host, self._clock = store, host, clock
-        self._profile, self._on_warning, self._on_wait = profile, on_warning, on_wait
-        self._once = once
-        self._position = 0
-        self._now_ms = 0  # the last clock sample, which stamps what is appended after it
-        self._signals: deque[fact.Signal] = deque()
-        self._advancing = False
+        super().__init__(store, host, clock, profile)
+        self._once, self._tell_warning, self._tell_wait = once, on_warning, on_wait
         self._queue: deque[Call | None] = deque()  # None: a turn for the owner
         self._stirred = anyio.Event()
         self._running: Call | None = None
-        self._owner_has_turn = self._barrier_wanted = self._closed = False
-        self._timer: anyio.CancelScope | None = None
-        self._armed_for_ms = 0
-        self._tasks: TaskGroup | None = None
+        self._closed = False
+
+    def on_turn(self) -> None:
+        """A turn for the owner, after what waits already."""
+        self._queue.append(None)
+        self._stirred.set()
+
+    def on_warning(self, kind: str) -> None:
+        """Pass the warning on."""
+        self._tell_warning(kind)
+
+    def on_end(self) -> None:
+        """Let the worker see that the owner is gone."""
+        self._stirred.set()
 
     async def run(self) -> None:
         """Own the session until it is disposed or cancelled; a bad log faults the owner, told once."""
@@ -157,28 +147,6 @@ class Session:
             call.finish(Failure(opened.failure()))
         return call
 
-    def signal(self, signal: fact.Signal) -> None:
-        """Report a fact to the owner, and perform what it orders."""
-        self._signals.append(signal)
-        if self._advancing:
-            return  # reported from inside an effect: heard once the effects beside it are done
-        self._advancing = True
-        try:
-            while self._signals:
-                self.owner, effects = advance(self.owner, self._signals.popleft())
-                for effect in effects:
-                    self.perform(effect)
-        finally:
-            self._advancing = False
-
-    def went_idle(self) -> None:
-        """The host tells that the agent has become idle."""
-        self.signal(fact.WentIdle())
-
-    def detach(self) -> None:
-        """Another owner has taken the session: this one stops and warns of nothing."""
-        self.signal(fact.Detached())
-
     def dispose(self) -> None:
         """Ask the session to end: later calls are unavailable, waiting ones count as cancelled."""
         self._closed = True
@@ -197,7 +165,7 @@ class Session:
             if not self._queue and self._once:
                 self.dispose()
             if not self._queue:
-                self._on_wait(self._armed_for_ms if self._timer else None)
+                self._tell_wait(self._armed_for_ms if self._timer else None)
                 self._stirred = anyio.Event()
                 await self._stirred.wait()
                 continue
@@ -211,10 +179,10 @@ class Session:
             self._running = None
 
     async def _give_turn(self) -> None:
-        self._owner_has_turn = True
+        self.owner_has_turn = True
         self.signal(fact.TurnCame())
-        while self._owner_has_turn and self._barrier_wanted:
-            self._barrier_wanted = False
+        while self.owner_has_turn and self.barrier_wanted:
+            self.barrier_wanted = False
             if await self._flush():
                 self._answer_with_clock(fact.Flushed)
             else:
@@ -268,150 +236,9 @@ class Session:
         await anyio.lowlevel.checkpoint()  # a session that was cancelled meanwhile ends here
         return confirmed
 
-    def _load(self) -> None:
-        """Fold the whole log once; from here on it grows event by event."""
-        try:
-            folded = fold(self._store.read_events(0), self._store.seed_length, self._profile)
-        except Exception as trouble:  # noqa: BLE001 - the owner says so, at its first look
-            self.trouble = trouble
-            return
-        if is_successful(folded):
-            self.owner = Owner(ledger=folded.unwrap())
-            self._position = folded.unwrap().position
-        else:
-            self.fault = folded.failure()
-
-    def _report(self) -> bool:
-        """Tell the owner of every event that it has not seen; whether the log could be read."""
-        try:
-            events = list(self._store.read_events(self._position))
-        except Exception as trouble:  # noqa: BLE001 - whatever the store raises, the log is unreadable
-            self.trouble = trouble
-            self.signal(fact.LogLost())
-            return False
-        for event in events:
-            self._position += 1
-            if self.fault is None and self.owner.ledger is not None:
-                self.fault = validate(self.owner.ledger, event).swap().value_or(None)
-            self.signal(fact.Recorded(event))
-        return True
-
-    def _append(self, changes: Sequence[Change]) -> StepAnswer:
-        try:
-            self._store.append(
-                [
-                    Event(SCHEDULE_CHANGE, self._position + index, self._now_ms, encode_change(change))
-                    for index, change in enumerate(changes)
-                ]
-            )
-        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed append means
-            self.trouble = trouble
-            return Refused()
-        finally:
-            self._report()
-        return Appended()
-
-    def _sample(self) -> StepAnswer:
-        try:
-            self._now_ms = self._clock.read_ms()
-            return Sampled(self._now_ms)
-        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed clock means
-            self.trouble = trouble
-            return Refused()
-
     def _read_log(self) -> StepAnswer:
         try:
             return LogRead(self._store.time_zone, list(self._store.read_events(0)))
         except Exception as trouble:  # noqa: BLE001 - the core decides what an unreadable log means
             self.trouble = trouble
             return Refused()
-
-    def _answer_with_clock(self, kind: type[fact.Flushed | fact.ClaimGranted]) -> None:
-        """Answer the owner with a fresh clock sample, every event reported before."""
-        self._report()
-        sample = self._sample()
-        self.signal(kind(sample.now_ms) if isinstance(sample, Sampled) else fact.Broke())
-
-    def perform(self, effect: order.Effect) -> None:
-        """Do one effect; what takes time is only begun here."""
-        match effect:
-            case order.TakeTurn():
-                self._queue.append(None)
-                self._stirred.set()
-            case order.EndTurn():
-                self._owner_has_turn = False
-            case order.Flush():
-                self._barrier_wanted = True
-            case order.Arm(until_ms=until_ms, delay_ms=delay_ms):
-                self._arm(until_ms, delay_ms)
-            case order.Disarm():
-                self._disarm()
-            case order.Claim():
-                self._claim()
-            case order.HandOver():
-                self._hand_over(effect)
-            case order.Release():
-                self._host.release()
-            case order.AwaitIdle():
-                self._start(self._wait_idle)
-            case order.Warn(kind=kind):
-                self._on_warning(kind)
-            case order.Disposed():
-                self._stirred.set()
-            case _:
-                assert_never(effect)
-
-    def _claim(self) -> None:
-        try:
-            granted = self._host.claim()
-        except Exception as trouble:  # noqa: BLE001 - the core decides what a broken claim means
-            self.trouble = trouble
-            self.signal(fact.Broke())
-            return
-        if granted:
-            self._answer_with_clock(fact.ClaimGranted)
-        else:
-            self.signal(fact.ClaimBusy())
-
-    def _hand_over(self, handed: order.HandOver) -> None:
-        """Queue the message, then append every dispatch, without giving up control in between."""
-        try:
-            self._host.hand_over(Followup(handed.message, handed.occurrences))
-        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed message means
-            self.trouble = trouble
-            self.signal(fact.FollowupFailed())
-            return
-        appended = isinstance(self._append(handed.changes), Appended)
-        self.signal(fact.HandedOver() if appended else fact.AppendFailed())
-
-    def _arm(self, until_ms: int, delay_ms: int) -> None:
-        self._disarm()
-        self._armed_for_ms = until_ms
-        sleep = self._clock.plan_sleep(until_ms, delay_ms)
-        self._timer = scope = anyio.CancelScope()
-
-        async def wake() -> None:
-            with scope:
-                await sleep()
-                self._timer = None
-                self.signal(fact.Nudged())
-
-        self._start(wake)
-
-    def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    async def _wait_idle(self) -> None:
-        try:
-            await self._host.wait_idle()
-        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed wait means
-            self.trouble = trouble
-            self.signal(fact.IdleFailed())
-        else:
-            self.signal(fact.IdleCame())
-
-    def _start(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if self._tasks is not None:  # effects come only while `run` runs
-            self._tasks.start_soon(task)

@@ -11,6 +11,7 @@ import typer
 
 from wakefold import SEED, parse_instant
 from wakefold.tools import ToolAnswer, ToolName, answer_value
+from wakefold.zones import canonicalize_zone
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
     JsonOption,
@@ -27,42 +28,47 @@ from wakefold_shell.protocols import Clock
 from wakefold_shell.stores.journal_store import create_session, open_store, remove_session
 from wakefold_shell.stores.rows import Header
 
+AfterOption = Annotated[
+    int | None, typer.Option("--after", metavar="SECONDS", help="Once, so many seconds from now.")
+]
+EveryOption = Annotated[
+    int | None,
+    typer.Option(
+        "--every",
+        metavar="SECONDS",
+        help="Again and again, at least 300 s apart. Elapsed time: no calendar, no zone.",
+    ),
+]
+AtOption = Annotated[
+    str | None,
+    typer.Option("--at", metavar="TEXT", help="Once, at 2027-02-01T09:00:00+01:00 or ...Z."),
+]
+DateOption = Annotated[
+    str | None, typer.Option("--date", metavar="DATE", help="Once, on this local date, with --time.")
+]
+TimeOption = Annotated[
+    str | None, typer.Option("--time", metavar="TIME", help="The local time, 09:00:00.")
+]
+ZoneOption = Annotated[
+    str | None,
+    typer.Option(
+        "--zone",
+        metavar="ZONE",
+        help="The zone of --date and --time, such as Europe/Berlin; else the session's, if known.",
+    ),
+]
+
 
 def create(  # noqa: PLR0913 - one option for each way to say when
     prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What to remind the agent of.")],
     session: SessionOption,
     *,
-    after: Annotated[
-        int | None, typer.Option("--after", metavar="SECONDS", help="Once, so many seconds from now.")
-    ] = None,
-    every: Annotated[
-        int | None,
-        typer.Option(
-            "--every",
-            metavar="SECONDS",
-            help="Again and again, at least 300 s apart. Elapsed time: no calendar, no zone.",
-        ),
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option("--at", metavar="TEXT", help="Once, at 2027-02-01T09:00:00+01:00 or ...Z."),
-    ] = None,
-    date: Annotated[
-        str | None,
-        typer.Option("--date", metavar="DATE", help="Once, on this local date, with --time."),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option("--time", metavar="TIME", help="The local time, 09:00:00."),
-    ] = None,
-    zone: Annotated[
-        str | None,
-        typer.Option(
-            "--zone",
-            metavar="ZONE",
-            help="The zone of --date and --time, such as Europe/Berlin; else the session's, if known.",
-        ),
-    ] = None,
+    after: AfterOption = None,
+    every: EveryOption = None,
+    at: AtOption = None,
+    date: DateOption = None,
+    time: TimeOption = None,
+    zone: ZoneOption = None,
     now: NowOption = None,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
@@ -71,27 +77,22 @@ def create(  # noqa: PLR0913 - one option for each way to say when
 
     Answers with the target in UTC and, where a zone is named or the session has one, its local reading.
     """
-    arguments: dict[str, object] = {"prompt": prompt}
-    local = {"date": date, "time": time, "time_zone": zone}
-    given = {"after_seconds": after, "every_seconds": every, "at": at}
-    arguments |= {name: value for name, value in given.items() if value is not None}
-    if any(part is not None for part in local.values()):
-        if at is not None:
-            raise typer.BadParameter("give either --at or --date, --time and --zone")
-        arguments["at"] = {name: part for name, part in local.items() if part is not None}
+    local = _present({"date": date, "time": time, "time_zone": zone})
+    if local and at is not None:
+        raise typer.BadParameter("give either --at or --date, --time and --zone")
+    selectors = _present({"after_seconds": after, "every_seconds": every, "at": at or local or None})
     clock = _choose_clock(now)
     new = not session.exists()
     if new:
         create_session(session, Header(f"session-{uuid4()}", clock.read_ms()))
+    arguments = {"prompt": prompt, **selectors}
     value, time_zone = _call(session, clock, "schedule_create", arguments, line_bytes_max)
     if new and "message" in value:
         remove_session(session)
-    if as_json:
-        print_json(value)
-    _refuse_error(value, quiet=as_json)
+    _answer(value, as_json=as_json)
     if not as_json:
-        target_ms = parse_instant(value["scheduledAt"])
-        reading = "-" if target_ms is None else show_local(target_ms, zone or time_zone)
+        read_in = time_zone if zone is None else canonicalize_zone(zone)
+        reading = show_local(parse_instant(value["scheduledAt"]) or 0, read_in)
         local_part = "" if reading == "-" else f" = {reading}"
         print_line(f"{value['id']}: {value['scheduledAt']}{local_part}, {show_text(value['prompt'])}")
 
@@ -105,9 +106,7 @@ def list_(
 ) -> None:
     """List the active reminders of a session, in the order of their creation."""
     value, time_zone = _call(session, _choose_clock(now), "schedule_list", {}, line_bytes_max)
-    if as_json:
-        print_json(value)
-    _refuse_error(value, quiet=as_json)
+    _answer(value, as_json=as_json)
     if not as_json:
         print_table(
             ("id", "kind", "state", "target (UTC)", "local", "prompt"),
@@ -134,9 +133,7 @@ def delete(
 ) -> None:
     """End an active reminder; one that is not active is told, and nothing is written."""
     value, _ = _call(session, SystemClock(), "schedule_delete", {"id": schedule_id}, line_bytes_max)
-    if as_json:
-        print_json(value)
-    _refuse_error(value, quiet=as_json)
+    _answer(value, as_json=as_json)
     if not as_json:
         print_line(f"{show_text(schedule_id)}: {'deleted' if value['deleted'] else 'not active'}")
 
@@ -167,9 +164,15 @@ def _choose_clock(now_ms: int | None) -> Clock:
     return SystemClock() if now_ms is None else FixedClock(now_ms)
 
 
-def _refuse_error(value: Any, *, quiet: bool) -> None:  # noqa: ANN401 - a tool's JSON value
-    """Exit 1 for a value that is an error, its sentence on standard error."""
+def _present(values: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _answer(value: Any, *, as_json: bool) -> None:  # noqa: ANN401 - a tool's JSON value
+    """Print a tool's value as JSON if that is wanted; exit 1, with its sentence, for an error."""
+    if as_json:
+        print_json(value)
     if isinstance(value, dict) and "message" in value:
-        if not quiet:
+        if not as_json:
             say(f"{value['code']}: {value['message']}")
         raise typer.Exit(1)
