@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def read_out(store: JournalStore) -> int:
-    return len(list(store.read_events()))
+    return len(list(store.read_events(0)))
 
 
 def flush(store: JournalStore) -> bool:
@@ -94,6 +94,19 @@ def test_a_compressed_journal_gets_one_checksummed_frame_for_each_batch(tmp_path
         assert len(list(journal.read_events())) == 133
 
 
+def test_after_the_first_reading_the_log_is_read_from_any_place(path: Path) -> None:
+    """What was appended is known without the file; what came before is read from it again."""
+    with open_store(path) as store:
+        read_out(store)
+        assert list(store.read_events(2)) == []
+        store.append([NEXT])
+        assert list(store.read_events(2)) == [NEXT]
+        assert list(store.read_events(3)) == []
+        assert [event.seq for event in store.read_events(1)] == [1, 2]
+        assert [event.data for event in store.read_events(0)][2] == NEXT.data
+        assert store.time_zone is None
+
+
 @pytest.mark.parametrize("seq", [0, 1, 3])
 def test_an_event_out_of_place_is_refused(path: Path, seq: int) -> None:
     """A writer that folded another log than this one appends nothing."""
@@ -112,7 +125,7 @@ def test_appending_before_the_end_was_read_is_refused(path: Path) -> None:
     with open_store(path) as store:
         with pytest.raises(JournalError, match="where the log ends is not known"):
             store.append([NEXT])
-        next(store.read_events())
+        next(store.read_events(0))
         with pytest.raises(JournalError, match="where the log ends is not known"):
             store.append([NEXT])
 

@@ -1,27 +1,20 @@
-"""The live owner over a virtual store, host and clock, on asyncio and on trio."""
+"""The live session over a small world, on asyncio and on trio; the transcripts say the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 
 import anyio
-import anyio.lowlevel
 import pytest
 
 from journal_files import NOON_MS
-from wakefold import (
-    Create,
-    Event,
-    EveryRecord,
-    Record,
-    encode_change,
-    fold,
-    list_active,
-)
-from wakefold.events import AtRecord
+from wakefold import Create, Event, Record, encode_change, error_value, fold, list_active
+from wakefold.events import AtRecord, EveryRecord
+from wakefold.rejections import PersistenceUncertain
+from wakefold.tools import answer_value
 from wakefold_shell import owner
-from wakefold_shell.errors import ShellError
-from wakefold_shell.owner import CorruptLogError, own_session
+from wakefold_shell.owner import Session, UnavailableError
 from wakefold_shell.protocols import Followup
 
 pytestmark = pytest.mark.anyio
@@ -36,39 +29,66 @@ class World:
             for seq, record in enumerate(records)
         ]
         self.seed_length = 0
+        self.time_zone: str | None = None
         self.now_ms = now_ms
         self.diary: list[str] = []
         self.followups: list[Followup] = []
         self.flushes: list[bool] = []
-        self.broken_host = False
+        self.broken: set[str] = set()
+        self.busy = False
+        self.hold = anyio.Event()
+        self.hold.set()
 
-    def read_events(self) -> Iterator[Event]:
-        return iter(list(self.events))
+    def read_events(self, start: int) -> Sequence[Event]:
+        self._break("read")
+        return self.events[start:]
 
     def append(self, events: Sequence[Event]) -> None:
+        self._break("append")
         self.diary.append(f"append {len(events)}")
         self.events.extend(events)
 
     async def flush(self) -> bool:
         self.diary.append("flush")
+        await self.hold.wait()
+        self._break("flush")
         return self.flushes.pop(0) if self.flushes else True
 
+    def claim(self) -> bool:
+        self._break("claim")
+        return not self.busy
+
     def hand_over(self, followup: Followup) -> None:
-        if self.broken_host:
-            raise BrokenPipeError
+        self._break("hand over")
         self.diary.append("hand over")
         self.followups.append(followup)
 
+    def release(self) -> None:
+        self.diary.append("release")
+
+    async def wait_idle(self) -> None:
+        self.diary.append("wait idle")
+        while self.busy:
+            await anyio.sleep(0.001)
+        self._break("idle")
+
     def read_ms(self) -> int:
+        self._break("clock")
         return self.now_ms
 
-    async def sleep_until(self, instant_ms: int | None) -> None:
-        self.diary.append("sleep")
-        if instant_ms is None:
-            await anyio.sleep_forever()
-            return
-        await anyio.lowlevel.checkpoint()
-        self.now_ms = max(self.now_ms, instant_ms)
+    def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
+        assert delay_ms == min(until_ms - self.now_ms, 2_147_483_647)
+
+        async def sleep() -> None:
+            self.diary.append("sleep")
+            await anyio.sleep(0.001 if delay_ms < 10**9 else 60)
+            self.now_ms = until_ms
+
+        return sleep
+
+    def _break(self, what: str) -> None:
+        if what in self.broken:
+            raise OSError(what)
 
 
 def at(name: str, target_ms: int = NOON_MS) -> AtRecord:
@@ -79,129 +99,281 @@ def every(name: str, target_ms: int = NOON_MS, seconds: int = 300) -> EveryRecor
     return EveryRecord(name, f"prompt of {name}", seconds, target_ms)
 
 
-async def live(world: World, once: bool = True) -> None:
-    await own_session(world, world, world, once=once)
+async def live_once(world: World) -> list[str]:
+    """One life until nothing is due; its warnings."""
+    warnings: list[str] = []
+    with anyio.fail_after(5):
+        await Session(world, world, world, once=True, on_warning=warnings.append).run()
+    return warnings
 
 
-async def test_a_due_reminder_is_handed_over_before_its_dispatch_and_confirmed() -> None:
-    """Barrier, message, dispatch, barrier: a crash can repeat a reminder but never lose it."""
+@asynccontextmanager
+async def living(world: World, warnings: list[str] | None = None) -> AsyncIterator[Session]:
+    """A session that lives as long as the block, then is disposed."""
+    told = [] if warnings is None else warnings
+    session = Session(world, world, world, on_warning=told.append)
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(session.run)
+            await anyio.sleep(0.005)  # the owner has its first look
+            yield session
+            session.dispose()
+
+
+async def test_a_due_reminder_is_handed_over_with_its_dispatch_and_confirmed() -> None:
+    """Barrier, message, dispatch, release, barrier, and one more look."""
     world = World(at("a"))
-    await live(world)
-    assert world.diary == ["flush", "hand over", "append 1", "flush"]
+    assert await live_once(world) == []
+    assert world.diary == ["flush", "hand over", "append 1", "release", "flush", "flush"]
     assert world.followups[0].occurrences == (("a", NOON_MS),)
     assert list_active(fold(world.events).unwrap()) == ()
 
 
-async def test_all_that_is_due_goes_by_the_rules_of_one_decision_after_the_other() -> None:
-    """One-shots first, one message each, by target; then the repeating ones as one batch."""
-    world = World(every("e", NOON_MS - 1), at("b"), at("a", NOON_MS - 5), every("f", NOON_MS - 2))
-    await live(world)
-    assert [f.occurrences for f in world.followups] == [
-        (("a", NOON_MS - 5),),
-        (("b", NOON_MS),),
-        (("f", NOON_MS - 2), ("e", NOON_MS - 1)),
-    ]
-    assert world.diary.count("append 2") == 1
+async def test_a_batch_is_appended_in_one_write() -> None:
+    """All dispatches of a message stand or fall together."""
+    world = World(every("e", NOON_MS - 1), every("f", NOON_MS - 2))
+    await live_once(world)
+    assert "append 2" in world.diary
+    assert world.followups[0].occurrences == (("f", NOON_MS - 2), ("e", NOON_MS - 1))
 
 
-async def test_a_second_look_at_the_same_instant_delivers_nothing() -> None:
-    """What was dispatched is in the log, so that no run repeats it."""
-    world = World(every("e"), at("a"))
-    await live(world)
-    count = len(world.events)
-    await live(world)
-    assert len(world.events) == count
-    assert len(world.followups) == 2
-
-
-async def test_the_owner_sleeps_until_the_next_wake_and_tells_so() -> None:
-    """A reminder to come is waited for; afterwards nothing is left to wait for but the end."""
+async def test_a_reminder_to_come_is_slept_for() -> None:
+    """The wait is told, the wall clock read again, the reminder delivered at its target."""
     world = World(at("a", NOON_MS + 60_000))
     waits: list[int | None] = []
-    with anyio.move_on_after(0.1):
-        await own_session(world, world, world, on_wait=waits.append)
+    session = Session(world, world, world, on_wait=waits.append)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(session.run)
+        with anyio.fail_after(5):
+            while not world.followups or waits[-1] is not None:
+                await anyio.sleep(0.001)
+        session.dispose()
     assert waits == [NOON_MS + 60_000, None]
-    assert world.followups[0].occurrences == (("a", NOON_MS + 60_000),)
 
 
-async def test_an_unconfirmed_barrier_stops_before_anything_is_delivered() -> None:
-    """Uncertain is not good enough to decide from."""
+async def test_a_busy_agent_is_waited_for() -> None:
+    """Nothing is handed over before its turn has ended."""
     world = World(at("a"))
-    world.flushes = [False]
-    with pytest.raises(ShellError, match="did not confirm"):
-        await live(world)
-    assert world.diary == ["flush"]
+    world.busy = True
+    async with living(world):
+        await anyio.sleep(0.01)
+        assert world.followups == []
+        world.busy = False
+        while not world.followups:
+            await anyio.sleep(0.001)
+    assert world.diary.count("wait idle") == 1
 
 
-async def test_a_host_that_fails_leaves_the_reminder_due() -> None:
-    """Nothing is appended for a message that was not queued."""
+@pytest.mark.parametrize(
+    ("broken", "warning", "handed"),
+    [
+        ("flush", "preflight_failed", 0),
+        ("read", "corrupt_log", 0),
+        ("clock", "owner_failed", 0),
+        ("claim", "owner_failed", 0),
+        ("hand over", "followup_failed", 0),
+        ("append", "append_failed", 1),
+    ],
+)
+async def test_whatever_the_world_raises_is_a_warning_and_nothing_more(
+    broken: str, warning: str, handed: int
+) -> None:
+    """No exception escapes, and nothing is appended; the exception is kept for the curious."""
     world = World(at("a"))
-    world.broken_host = True
-    with pytest.raises(BrokenPipeError):
-        await live(world)
+    world.broken = {broken}
+    warnings: list[str] = []
+    session = Session(world, world, world, once=True, on_warning=warnings.append)
+    await session.run()
+    assert warnings == [warning]
+    assert str(session.trouble) == broken
     assert len(world.events) == 1
+    assert len(world.followups) == handed
 
 
-async def test_a_corrupt_log_stops_the_owner_before_the_first_barrier() -> None:
-    """The fault is told as data; nothing is delivered from a part of the log."""
+async def test_a_failed_idle_wait_is_warned_of_and_the_next_idleness_tries_again() -> None:
+    """Activity retries, no private timer does."""
+    world = World(at("a"))
+    world.busy, world.broken = True, {"idle"}
+    warnings: list[str] = []
+    async with living(world, warnings) as session:
+        await anyio.sleep(0.01)
+        world.busy = False
+        while not warnings:
+            await anyio.sleep(0.001)
+        assert world.followups == []
+        session.went_idle()
+        while not world.followups:
+            await anyio.sleep(0.001)
+    assert warnings == ["idle_wait_failed"]
+
+
+async def test_an_unconfirmed_dispatch_is_warned_of() -> None:
+    """The second barrier counts, too."""
+    world = World(at("a"))
+    world.flushes = [True, False]
+    assert await live_once(world) == ["barrier_failed"]
+
+
+async def test_a_corrupt_log_faults_the_owner_and_the_tools_say_why() -> None:
+    """Nothing is delivered from a part of the log."""
     world = World(at("a"), at("a"))
-    with pytest.raises(CorruptLogError) as caught:
-        await live(world)
-    assert caught.value.fault.rule == "id_reused"
-    assert caught.value.fault.index == 1
-    assert world.diary == []
+    warnings: list[str] = []
+    async with living(world, warnings) as session:
+        answer = await session.call("schedule_list", {})
+    assert warnings == ["corrupt_log"]
+    assert session.fault is not None
+    assert (session.fault.rule, session.fault.index) == ("id_reused", 1)
+    assert answer_value(answer) == error_value(session.fault)
+    assert world.followups == []
 
 
-async def test_a_batch_past_year_9999_is_a_sentence() -> None:
-    """The clock is wrong, not the program."""
-    world = World(every("e"), now_ms=253_402_300_800_000)
-    with pytest.raises(ShellError, match="outside the years"):
-        await live(world)
-    assert len(world.events) == 1
-
-
-async def test_cancelling_a_wait_reaches_the_caller_and_writes_nothing() -> None:
-    """Teardown is no event."""
+async def test_the_tools_make_list_and_end_reminders() -> None:
+    """Each in its turn, each confirmed, and the owner looks again after each."""
     world = World()
-    with anyio.move_on_after(0.05) as scope:
-        await live(world, once=False)
-    assert scope.cancelled_caught
-    assert world.events == []
+    async with living(world) as session:
+        made = await session.call("schedule_create", {"prompt": " x ", "after_seconds": 60})
+        listed = await session.call("schedule_list", {})
+        ended = await session.call("schedule_delete", {"id": "schedule-1"})
+        twice = await session.call("schedule_delete", {"id": "schedule-1"})
+        refused = await session.call("schedule_create", {"prompt": "x"})
+    view = answer_value(made)
+    assert isinstance(view, dict)
+    assert view["scheduledAt"] == "2027-01-04T12:01:00.000Z"
+    assert answer_value(listed) == [view]
+    assert answer_value(ended) == {"id": "schedule-1", "deleted": True}
+    assert answer_value(twice) == {
+        "id": "schedule-1",
+        "deleted": False,
+        "code": "schedule_not_found",
+    }
+    assert refused.failure().code == "invalid_selector"
+    assert [event.seq for event in world.events] == [0, 1]
 
 
-async def test_only_the_suffix_of_a_fork_is_owned() -> None:
-    """What was inherited belongs to the parent."""
-    world = World(at("a"), at("b"))
-    world.seed_length = 1
-    await live(world)
-    assert [f.occurrences for f in world.followups] == [(("b", NOON_MS),)]
-
-
-async def test_a_stop_during_a_barrier_waits_for_it() -> None:
-    """What was appended is confirmed before the owner leaves."""
-
-    class Slow(World):
-        async def flush(self) -> bool:
-            await anyio.sleep(0.05)
-            return await super().flush()
-
-    world = Slow(at("a"))
-    with anyio.move_on_after(0.01) as scope:
-        await live(world)
-    assert scope.cancelled_caught
-    assert world.diary == ["flush"]
+async def test_a_local_time_takes_the_zone_that_the_open_turn_implies() -> None:
+    """Spec 5.1, through the shell: the whole log is read only for this."""
+    world = World()
+    world.time_zone = "Europe/Berlin"
+    text = {"type": "text", "text": "t"}
+    sections = [{"name": "time-context", "text": "t"}]
+    context: dict[str, object] = {"kind": "plugin", "plugin": "time-context", "form": "snapshot"}
+    context["sections"] = sections
+    person = {"kind": "user", "rpcId": "r", "clientTimeZone": "Europe/Berlin"}
+    world.events = [
+        Event("turn/start", 0, 1, {"turn": 1}),
+        Event("step/start", 1, 1, {"turn": 1, "step": 1}),
+        Event("user/message", 2, 1, {"content": [text], "source": person}),
+        Event("user/message", 3, 1, {"content": [text], "source": context}),
+    ]
+    local = {"prompt": "x", "at": {"date": "2027-02-01", "time": "09:00:00"}}
+    async with living(world) as session:
+        made = answer_value(await session.call("schedule_create", local))
+        world.time_zone = None
+        asked = await session.call("schedule_create", local)
+    assert isinstance(made, dict)
+    assert made["scheduledAt"] == "2027-02-01T08:00:00.000Z"
+    assert asked.failure().code == "timezone_confirmation_required"
 
 
 async def test_a_barrier_that_never_answers_is_not_acknowledged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The shield around a barrier has a deadline."""
-
-    class Hung(World):
-        async def flush(self) -> bool:
-            await anyio.sleep_forever()
-            return True
-
     monkeypatch.setattr(owner, "BARRIER_SECONDS_MAX", 0.02)
-    with pytest.raises(ShellError, match="did not confirm"):
-        await live(Hung(at("a")))
+    world = World(at("a"))
+    world.hold = anyio.Event()
+    async with living(world) as session:
+        answer = await session.call("schedule_list", {})
+    assert answer.failure() == PersistenceUncertain(operation="list")
+    assert world.followups == []
+
+
+async def test_a_cancelled_caller_leaves_at_once_and_nothing_is_appended() -> None:
+    """Its transaction keeps its place, looks at the flag before it appends, and stops."""
+    world = World()
+    world.hold = anyio.Event()
+    async with living(world) as session:
+        with anyio.move_on_after(0.01) as scope:
+            await session.call("schedule_create", {"prompt": "x", "after_seconds": 60})
+        assert scope.cancelled_caught
+        world.hold.set()
+        assert answer_value(await session.call("schedule_list", {})) == []
+    assert world.events == []
+
+
+@pytest.mark.parametrize("where", ["sleep", "barrier", "idle wait"])
+async def test_c89_cancelling_a_session_leaves_quickly_and_writes_nothing(where: str) -> None:
+    """In each place where it can wait: no exception group, no half batch, no event of teardown."""
+    world = World(at("a", NOON_MS + (10**9 if where == "sleep" else 0)))
+    world.busy = where == "idle wait"
+    if where == "barrier":
+        world.hold = anyio.Event()
+    session = Session(world, world, world)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(session.run)
+        await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
+        world.hold.set()
+    assert len(world.events) == 1
+    with pytest.raises(UnavailableError):
+        await session.call("schedule_list", {})
+
+
+async def test_a_waiting_caller_is_answered_when_the_session_is_cancelled() -> None:
+    """Nobody waits for ever for a session that has gone."""
+    world = World()
+    world.hold = anyio.Event()
+    session = Session(world, world, world)
+    answers: list[object] = []
+
+    async def ask() -> None:
+        answers.append((await session.call("schedule_list", {})).failure().code)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as callers, anyio.create_task_group() as tasks:
+            tasks.start_soon(session.run)
+            callers.start_soon(ask)
+            callers.start_soon(ask)
+            await anyio.sleep(0.01)
+            tasks.cancel_scope.cancel()
+            world.hold.set()
+    assert answers == ["internal_error", "internal_error"]
+
+
+async def test_a_disposed_session_answers_no_more() -> None:
+    """Disposal waits for the outstanding barrier, cancels what waits, and is the end."""
+    world = World()
+    world.hold = anyio.Event()
+    answers: list[str] = []
+
+    async def ask() -> None:
+        call = await session.call("schedule_create", {"prompt": "x", "after_seconds": 60})
+        answers.append(call.failure().code)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            session = Session(world, world, world)
+            tasks.start_soon(session.run)
+            tasks.start_soon(ask)
+            await anyio.sleep(0.01)
+            session.dispose()
+            await anyio.sleep(0.01)
+            world.hold.set()
+    assert answers == ["internal_error"]
+    assert world.events == []
+    with pytest.raises(UnavailableError, match="open it again"):
+        session.submit("schedule_list", {})
+
+
+async def test_a_replaced_owner_delivers_nothing() -> None:
+    """Another owner has the session now."""
+    world = World(at("a"))
+    world.hold = anyio.Event()
+    warnings: list[str] = []
+    async with living(world, warnings) as session:
+        await anyio.sleep(0.01)
+        session.detach()
+        world.hold.set()
+        await anyio.sleep(0.01)
+    assert world.followups == []
+    assert warnings == []

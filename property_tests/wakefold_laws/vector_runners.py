@@ -34,6 +34,7 @@ from wakefold.requests import At, CreateRequest, Rule, make_record, read_rule, t
 from wakefold.views import encode_view, view_record
 from wakefold.wakes import BatchDue, BatchEntry, Decision, OneShotDue, Wait, decide_due
 from wakefold.zones import canonicalize_zone
+from wakefold_laws.transcripts import run_owner, run_tools
 
 Case = dict[str, Any]
 Runner = Callable[[Case], object]
@@ -178,6 +179,8 @@ RUNNERS: Final[dict[str, tuple[frozenset[str], Runner]]] = {
         ("decision", "folded now expect", run_decision),
         ("framing", "kind record records expect_dynamic", run_framing),
         ("request_zone", "messages session expect", run_request_zone),
+        ("owner", "session start host script expect", run_owner),
+        ("tools", "session steps observer expect", run_tools),
         ("guard_count", "events resetKinds now dayBoundaryOffsetMinutes expect", run_guard_count),
     )
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import anyio
@@ -18,13 +19,18 @@ class SystemClock:
         """Now, in epoch milliseconds."""
         return time.time_ns() // 1_000_000
 
-    async def sleep_until(self, instant_ms: int | None) -> None:
-        """Return once the wall clock has reached an instant, however it was set meanwhile."""
-        if instant_ms is None:
-            await anyio.sleep_forever()
-            return
-        while (left_ms := instant_ms - self.read_ms()) > 0:  # noqa: ASYNC110 - time, not an event
-            await anyio.sleep(min(left_ms / 1000, STRETCH_SECONDS_MAX))
+    def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
+        """A sleep whose end is fixed now; it ends sooner if the wall clock is set forward past it."""
+        end_seconds = time.monotonic() + delay_ms / 1000
+
+        async def sleep() -> None:
+            while self.read_ms() < until_ms:
+                left = end_seconds - time.monotonic()
+                if left <= 0:
+                    return
+                await anyio.sleep(min(left, STRETCH_SECONDS_MAX))
+
+        return sleep
 
 
 class FixedClock:
@@ -38,7 +44,7 @@ class FixedClock:
         """The fixed instant, in epoch milliseconds."""
         return self._now_ms
 
-    async def sleep_until(self, instant_ms: int | None) -> None:
-        """Sleep for ever if the instant is still to come: it never will."""
-        if instant_ms is None or instant_ms > self._now_ms:
-            await anyio.sleep_forever()
+    def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
+        """A sleep that never ends: the instant to come never does."""
+        del until_ms, delay_ms
+        return anyio.sleep_forever

@@ -1,128 +1,244 @@
-"""The live owner of one session: it does what the core decides, in the order that loses nothing.
+"""The live owner of one session, and its tools, on anyio: it performs what the core decides.
 
-One run: barrier, decide, hand the message over, append the dispatches, barrier. The message goes first,
-so that a crash in between can repeat a reminder (with the same id and occurrence) but never lose one.
+One FIFO gives turns to the owner's runs and to tool calls, and its worker is the only place where a
+barrier is awaited. There is no decision in this module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final, TypeVar
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, assert_never
 
 import anyio
 import anyio.lowlevel
 from returns.pipeline import is_successful
-from returns.result import Result
+from returns.result import Failure
 
 from wakefold import (
-    SCHEDULE_CHANGE,
     SEED,
-    Change,
-    CorruptScheduleLog,
-    Event,
-    Ledger,
     Profile,
-    Rejection,
-    decide_due,
-    describe_rejection,
-    encode_change,
-    evolve,
-    fold,
-    frame_decision,
-    list_dispatches,
 )
-from wakefold.wakes import BatchDue, OneShotDue, Wait, list_occurrences
+from wakefold import signals as fact
+from wakefold.owners import Phase
+from wakefold.rejections import InternalError
+from wakefold.tools import (
+    Append,
+    Barrier,
+    Confirmed,
+    LogRead,
+    Program,
+    ReadClock,
+    ReadLog,
+    Refused,
+    Sampled,
+    StepAnswer,
+    ToolAnswer,
+    ToolName,
+    open_call,
+)
 from wakefold_shell.errors import ShellError
-from wakefold_shell.protocols import Clock, Followup, Host, Store
+from wakefold_shell.performer import Performer
+from wakefold_shell.protocols import Clock, Host, Store
 
 BARRIER_SECONDS_MAX: Final = 30.0
 """How long a barrier may take before it counts as not acknowledged."""
 
-_Value = TypeVar("_Value")
+
+class UnavailableError(ShellError):
+    """The session is gone: a tool was called after its disposal, or its tasks have ended."""
 
 
-class CorruptLogError(ShellError):
-    """The log breaks a rule. `fault` says which, and where in the log."""
+class Call:
+    """One tool call in the FIFO: `submit` gives it, `cancel` takes it back as far as that goes."""
 
-    def __init__(self, fault: CorruptScheduleLog) -> None:
-        """The fault as the core found it."""
-        super().__init__(describe_rejection(fault))
-        self.fault = fault
+    def __init__(self) -> None:
+        """A call that waits; `program` is what runs when its turn comes."""
+        self.program: Program | None = None
+        self.cancelled = False
+        self.answer: ToolAnswer = Failure(InternalError())
+        self.done = anyio.Event()
+
+    def finish(self, answer: ToolAnswer) -> None:
+        """Answer the call, once."""
+        self.answer = answer
+        self.done.set()
+
+    def cancel(self) -> None:
+        """Stop it before it appends anything; a call with nothing more to append completes."""
+        self.cancelled = True
 
 
-async def own_session(
-    store: Store,
-    host: Host,
-    clock: Clock,
-    *,
-    profile: Profile = SEED,
-    once: bool = False,
-    on_wait: Callable[[int | None], None] = lambda _: None,
-) -> None:
-    """Deliver a session's reminders as they become due; until cancelled, or `once` none is due.
+class Session(Performer):
+    """One live session. `run` it in a task; `call` its tools from others.
 
-    `on_wait` is told each instant (epoch ms, `None`: nothing planned) that is waited for. Raises
-    `CorruptLogError` before anything is delivered, and `ShellError` where the store or host fails.
+    `on_warning` is told the kind of each warning; `on_wait`, whenever the session comes to rest, the
+    instant (epoch ms) that it waits for (`None`: nothing is planned). With `once` the session ends when
+    nothing is due.
     """
-    ledger = read_ledger(store, profile)
-    while True:
-        await confirm(store)
-        now_ms = clock.read_ms()
-        decision = unwrap(decide_due(ledger, now_ms))
-        if not isinstance(decision, Wait):
-            ledger = _deliver(store, host, ledger, decision, now_ms)
-        elif once:
-            return
+
+    def __init__(
+        self,
+        store: Store,
+        host: Host,
+        clock: Clock,
+        *,
+        profile: Profile = SEED,
+        once: bool = False,
+        on_warning: Callable[[str], None] = lambda _: None,
+        on_wait: Callable[[int | None], None] = lambda _: None,
+    ) -> None:
+        """The session's world, and who is told of what goes on."""
+        super().__init__(store, host, clock, profile)
+        self._once, self._tell_warning, self._tell_wait = once, on_warning, on_wait
+        self._queue: deque[Call | None] = deque()  # None: a turn for the owner
+        self._stirred = anyio.Event()
+        self._running: Call | None = None
+        self._closed = False
+
+    def on_turn(self) -> None:
+        """A turn for the owner, after what waits already."""
+        self._queue.append(None)
+        self._stirred.set()
+
+    def on_warning(self, kind: str) -> None:
+        """Pass the warning on."""
+        self._tell_warning(kind)
+
+    def on_end(self) -> None:
+        """Let the worker see that the owner is gone."""
+        self._stirred.set()
+
+    async def run(self) -> None:
+        """Own the session until it is disposed or cancelled; a bad log faults the owner, told once."""
+        try:
+            async with anyio.create_task_group() as self._tasks:
+                self._load()
+                self.signal(fact.Nudged())
+                await self._work()
+                self._tasks.cancel_scope.cancel()
+        finally:
+            self._closed = True
+            for call in (self._running, *self._queue):
+                if call is not None:
+                    call.finish(Failure(InternalError()))
+
+    async def call(self, tool: ToolName, arguments: object) -> ToolAnswer:
+        """The answer of a tool, in its turn. A cancelled caller leaves at once (spec section 11)."""
+        call = self.submit(tool, arguments)
+        try:
+            await call.done.wait()
+        finally:
+            call.cancel()
+        return call.answer
+
+    def submit(self, tool: ToolName, arguments: object) -> Call:
+        """Put a call into the FIFO; refusals that need no queue are answered already."""
+        if self._closed:
+            raise UnavailableError("this session is closed: open it again.")
+        opened = open_call(tool, arguments)
+        call = Call()
+        if is_successful(opened):
+            call.program = opened.unwrap()()
+            self._queue.append(call)
+            self._stirred.set()
         else:
-            on_wait(decision.until_ms)
-            await clock.sleep_until(decision.until_ms)
+            call.finish(Failure(opened.failure()))
+        return call
 
+    def dispose(self) -> None:
+        """Ask the session to end: later calls are unavailable, waiting ones count as cancelled."""
+        self._closed = True
+        for call in (self._running, *self._queue):
+            if call is not None:
+                call.cancel()
+        self.signal(fact.DisposeAsked())
 
-async def confirm(store: Store) -> None:
-    """The barrier; `ShellError` if the store does not acknowledge it in time.
+    def recompute(self) -> None:
+        """Have the owner look again, after a tool's barrier."""
+        self.signal(fact.Nudged())
 
-    Whoever stops the owner waits for it: what was appended is not left half confirmed.
-    """
-    confirmed = False
-    with anyio.move_on_after(BARRIER_SECONDS_MAX, shield=True):
-        confirmed = await store.flush()
-    if not confirmed:
-        raise ShellError("the store did not confirm what was written: check the disk, then try again.")
-    await anyio.lowlevel.checkpoint()  # whoever was told to stop meanwhile stops here
+    async def _work(self) -> None:
+        """Give turns, one at a time, until the owner is gone."""
+        while self.owner.phase is not Phase.GONE:
+            if not self._queue and self._once:
+                self.dispose()
+            if not self._queue:
+                self._tell_wait(self._armed_for_ms if self._timer else None)
+                self._stirred = anyio.Event()
+                await self._stirred.wait()
+                continue
+            self._running = self._queue.popleft()
+            if self._running is None:
+                await self._give_turn()
+            elif self._running.cancelled or self._running.program is None:
+                self._running.finish(Failure(InternalError()))
+            else:
+                await self._run_call(self._running, self._running.program)
+            self._running = None
 
+    async def _give_turn(self) -> None:
+        self.owner_has_turn = True
+        self.signal(fact.TurnCame())
+        while self.owner_has_turn and self.barrier_wanted:
+            self.barrier_wanted = False
+            if await self._flush():
+                self._answer_with_clock(fact.Flushed)
+            else:
+                self.signal(fact.FlushRefused())
 
-def read_ledger(store: Store, profile: Profile) -> Ledger:
-    """The folded log of a store; `CorruptLogError` if it breaks a rule."""
-    folded = fold(store.read_events(), store.seed_length, profile)
-    if not is_successful(folded):
-        raise CorruptLogError(folded.failure())
-    return folded.unwrap()
+    async def _run_call(self, call: Call, program: Program) -> None:
+        answer: StepAnswer | None = None
+        sampled = False
+        while True:
+            try:
+                step = program.send(answer) if answer else next(program)
+            except StopIteration as end:
+                call.finish(end.value)
+                return
+            match step:
+                case Barrier():
+                    answer = await self._confirm()
+                case ReadClock():
+                    answer = self._sample()
+                    sampled = isinstance(answer, Sampled)
+                case ReadLog():
+                    answer = self._read_log()
+                case Append(change=change):
+                    if call.cancelled:
+                        call.finish(Failure(InternalError()))
+                        return
+                    if not sampled:
+                        self._sample()  # a delete needs no clock but for the event's own time
+                    answer = self._append([change])
+                case _:
+                    assert_never(step)
 
+    async def _confirm(self) -> StepAnswer:
+        """A tool's barrier: then the owner looks again, and the tool sees the log."""
+        if not await self._flush():
+            return Refused()
+        with suppress(Exception):  # a recompute that fails never changes an answer
+            self.recompute()
+        if not self._report():
+            return Confirmed(log=None)
+        return Confirmed(log=self.owner.ledger or self.fault)
 
-def plan_events(
-    ledger: Ledger, changes: Iterable[Change], now_ms: int
-) -> tuple[tuple[Event, ...], Ledger]:
-    """The events that append changes at their places in the log, and the ledger after them."""
-    events: list[Event] = []
-    for change in changes:
-        event = Event(SCHEDULE_CHANGE, ledger.position, now_ms, encode_change(change))
-        ledger = unwrap(evolve(ledger, event))
-        events.append(event)
-    return tuple(events), ledger
+    async def _flush(self) -> bool:
+        """The barrier, never cancelled before its deadline; anything but true is a refusal."""
+        confirmed = False
+        with anyio.move_on_after(BARRIER_SECONDS_MAX, shield=True):
+            try:
+                confirmed = await self._store.flush() is True
+            except Exception as trouble:  # noqa: BLE001 - whatever the store raises means uncertain
+                self.trouble = trouble
+        await anyio.lowlevel.checkpoint()  # a session that was cancelled meanwhile ends here
+        return confirmed
 
-
-def unwrap(result: Result[_Value, Rejection]) -> _Value:
-    """The value of a result; its rejection becomes a `ShellError`."""
-    if is_successful(result):
-        return result.unwrap()
-    raise ShellError(describe_rejection(result.failure()))
-
-
-def _deliver(
-    store: Store, host: Host, ledger: Ledger, decision: OneShotDue | BatchDue, now_ms: int
-) -> Ledger:
-    """Hand one decision over, then append its dispatches; all that can fail is worked out before."""
-    events, after = plan_events(ledger, list_dispatches(decision), now_ms)
-    host.hand_over(Followup(frame_decision(decision), list_occurrences(decision)))
-    store.append(events)
-    return after
+    def _read_log(self) -> StepAnswer:
+        try:
+            return LogRead(self._store.time_zone, list(self._store.read_events(0)))
+        except Exception as trouble:  # noqa: BLE001 - the core decides what an unreadable log means
+            self.trouble = trouble
+            return Refused()

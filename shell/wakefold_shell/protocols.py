@@ -1,11 +1,13 @@
-"""What the owner needs from the world: a store for the log, a host for the agent, a clock.
+"""What a session needs from the world: a store for the log, a host for the agent, a clock.
 
-Small on purpose: whoever writes a shell for another place implements these and nothing else.
+Small on purpose: whoever writes a shell for another place implements these and nothing else. Only
+the barrier and the waits are asynchronous; claim, hand-over and release are plain functions, so that
+nothing can come between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -28,8 +30,13 @@ class Store(Protocol):
         """How many events a fork inherited; its own suffix begins there."""
         ...
 
-    def read_events(self) -> Iterator[Event]:
-        """The whole log, in order."""
+    @property
+    def time_zone(self) -> str | None:
+        """The zone of the session's header."""
+        ...
+
+    def read_events(self, start: int) -> Iterable[Event]:
+        """The log from place `start` on, in order; an exception means that it cannot be read."""
         ...
 
     def append(self, events: Sequence[Event]) -> None:
@@ -44,8 +51,20 @@ class Store(Protocol):
 class Host(Protocol):
     """Whatever owns the agent."""
 
+    def claim(self) -> bool:
+        """Hold the agent's idle phase, so that no turn begins; false while a turn is under way."""
+        ...
+
     def hand_over(self, followup: Followup) -> None:
         """Queue one message for the agent, at once; an exception means that it was not queued."""
+        ...
+
+    def release(self) -> None:
+        """Give the idle phase back; what was queued may begin its turn."""
+        ...
+
+    async def wait_idle(self) -> None:
+        """Return once no turn is under way."""
         ...
 
 
@@ -56,6 +75,6 @@ class Clock(Protocol):
         """Now, in epoch milliseconds."""
         ...
 
-    async def sleep_until(self, instant_ms: int | None) -> None:
-        """Return once the wall clock has reached an instant; never for `None`."""
+    def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
+        """A sleep that ends `delay_ms` from this call, or once the wall clock shows `until_ms`."""
         ...

@@ -13,6 +13,7 @@ import wakefold
 from wakefold_shell.cli.demonstration import demo
 from wakefold_shell.cli.judging import conformance
 from wakefold_shell.cli.listing import next_, receipts
+from wakefold_shell.cli.managing import create, delete, list_
 from wakefold_shell.cli.output import print_line, say, use_utf8
 from wakefold_shell.cli.reading import inspect, validate
 from wakefold_shell.cli.running import run as run_session
@@ -32,6 +33,9 @@ app.command()(inspect)
 app.command()(validate)
 app.command()(receipts)
 app.command("next")(next_)
+app.command()(create)
+app.command("list")(list_)
+app.command()(delete)
 app.command("run")(run_session)
 app.command()(conformance)
 

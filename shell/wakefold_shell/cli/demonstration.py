@@ -6,84 +6,73 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import anyio
 
-from wakefold import (
-    SEED,
-    Create,
-    Rejection,
-    RequestZone,
-    build_record,
-    describe_rejection,
-    either,
-    format_instant,
-    read_create_request,
-)
-from wakefold.events import Record
+from wakefold import format_instant
+from wakefold.tools import answer_value
 from wakefold_shell.cli.listing import encode_receipts, print_receipts, read_receipts
 from wakefold_shell.cli.options import LINE_BYTES_DEFAULT, JsonOption, ProfileName
 from wakefold_shell.cli.output import print_json, print_line
 from wakefold_shell.clocks import SystemClock
-from wakefold_shell.errors import ShellError
-from wakefold_shell.hosts.streams import FrameStream
-from wakefold_shell.owner import confirm, own_session, plan_events, read_ledger
-from wakefold_shell.protocols import Followup, Host
+from wakefold_shell.hosts.streams import AlwaysIdle
+from wakefold_shell.owner import Session
+from wakefold_shell.protocols import Followup
 from wakefold_shell.stores.journal_store import create_session, open_store
 from wakefold_shell.stores.rows import Header
 
-_ZONE: Final = RequestZone(implied="Europe/Berlin", session_time_zone="Europe/Berlin")
 _DAY_MS: Final = 86_400_000
+_PATIENCE_SECONDS: Final = 30.0
 
 
-class _Collected:
-    """A host that keeps the messages, for JSON output."""
+class _DemoHost(AlwaysIdle):
+    """Shows and keeps the messages, and tells when the first has come."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[str], None]) -> None:
         self.messages: list[str] = []
+        self.came = anyio.Event()
+        self._tell = tell
 
     def hand_over(self, followup: Followup) -> None:
         self.messages.append(followup.message)
+        self._tell(followup.message)
+        self.came.set()
 
 
 def demo(*, as_json: JsonOption = False) -> None:
     """See the main job: a scratch session, three reminders, one fires and has its receipt."""
-    collected = _Collected()
-    host: Host = collected if as_json else FrameStream(sys.stdout)
     with TemporaryDirectory(prefix="wakefold-demo-") as scratch:
-        session = Path(scratch) / "session-demo"
-        created = anyio.run(_live, session, host, _keep_quiet if as_json else _tell)
-        found = read_receipts(session, ProfileName.SEED, LINE_BYTES_DEFAULT)
+        directory = Path(scratch) / "session-demo"
+        created, messages = anyio.run(_live, directory, _keep_quiet if as_json else _tell)
+        found = read_receipts(directory, ProfileName.SEED, LINE_BYTES_DEFAULT)
     if as_json:
-        print_json(
-            {
-                "created": [record.id for record in created],
-                "messages": collected.messages,
-                "receipts": encode_receipts(found),
-            }
-        )
+        print_json({"created": created, "messages": messages, "receipts": encode_receipts(found)})
         return
     print_line("\nReceipts, read back from the log:\n")
     print_receipts(found)
     print_line("\nThe other two stay planned: in a session of your own, 'wakefold run' waits for them.")
 
 
-async def _live(session: Path, host: Host, tell: Callable[[str], None]) -> list[Record]:
-    """One short life of a session: create, wait, deliver."""
-    clock = SystemClock()
-    create_session(session, Header("session-demo", clock.read_ms(), time_zone="Europe/Berlin"))
-    created = [
-        await _create(session, arguments, clock.read_ms()) for arguments in _requests(clock.read_ms())
-    ]
-    tell("A scratch session, and three reminders as events in its log:\n")
-    for record in created:
-        tell(f"  {record.id}  {format_instant(record.scheduled_at_ms)}  {record.prompt}")
-    tell(f"\nAsleep until {created[0].id} is due. Then the agent is handed this message:\n")
-    await clock.sleep_until(created[0].scheduled_at_ms)
-    with open_store(session) as store:
-        await own_session(store, host, clock, once=True)
-    return created
+async def _live(directory: Path, tell: Callable[[str], None]) -> tuple[list[str], list[str]]:
+    """One short life of a session: its tools make reminders, its owner delivers the first."""
+    clock, host = SystemClock(), _DemoHost(tell)
+    create_session(directory, Header("session-demo", clock.read_ms(), time_zone="Europe/Berlin"))
+    created: list[str] = []
+    with open_store(directory) as store:
+        session = Session(store, host, clock)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(session.run)
+            tell("A scratch session, and three reminders as events in its log:\n")
+            for arguments in _requests(clock.read_ms()):
+                view: Any = answer_value(await session.call("schedule_create", arguments))
+                tell(f"  {view['id']}  {view['scheduledAt']}  {view['prompt']}")
+                created.append(view["id"])
+            tell(f"\nAsleep until {created[0]} is due. Then the agent is handed this message:\n")
+            with anyio.fail_after(_PATIENCE_SECONDS):
+                await host.came.wait()
+            session.dispose()
+    return created, host.messages
 
 
 def _requests(now_ms: int) -> list[dict[str, object]]:
@@ -96,27 +85,6 @@ def _requests(now_ms: int) -> list[dict[str, object]]:
             "at": {"date": tomorrow[:10], "time": "09:00:00", "time_zone": "Europe/Berlin"},
         },
     ]
-
-
-async def _create(session: Path, arguments: dict[str, object], now_ms: int) -> Record:
-    """One reminder, validated by the core and appended to the session's log."""
-    with open_store(session) as store:
-        ledger = read_ledger(store, SEED)
-        record = either(
-            read_create_request(arguments).bind(
-                lambda request: build_record(request, ledger, now_ms, _ZONE)
-            ),
-            lambda record: record,
-            _refuse,
-        )
-        events, _ = plan_events(ledger, [Create(schedule=record)], now_ms)
-        store.append(events)
-        await confirm(store)
-    return record
-
-
-def _refuse(rejection: Rejection) -> Record:
-    raise ShellError(describe_rejection(rejection))
 
 
 def _tell(text: str) -> None:

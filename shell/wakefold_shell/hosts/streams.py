@@ -9,7 +9,21 @@ from wakefold.json_text import format_json
 from wakefold_shell.protocols import Followup
 
 
-class FrameStream:
+class AlwaysIdle:
+    """What hosts without turns share: their idle phase is always free."""
+
+    def claim(self) -> bool:
+        """Nothing is ever under way."""
+        return True
+
+    def release(self) -> None:
+        """Nothing was held."""
+
+    async def wait_idle(self) -> None:
+        """Return at once."""
+
+
+class FrameStream(AlwaysIdle):
     """Writes frames alone, each ended by LF and flushed before it counts as handed over."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -22,7 +36,7 @@ class FrameStream:
         self._stream.flush()
 
 
-class JsonStream:
+class JsonStream(AlwaysIdle):
     """Writes one JSON line for each message: `{message, occurrences: [{id, occurrenceAt}]}`."""
 
     def __init__(self, stream: TextIO) -> None:

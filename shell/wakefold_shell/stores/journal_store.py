@@ -25,33 +25,53 @@ from wakefold_shell.stores.rows import Header
 
 LOCK_NAME: Final = "session.lock"
 
+# What a tool may ask the whole log for: the reminders, and who said what in the open turn.
+_PARSED_TYPES: Final = frozenset({"schedule/change", "user/message", "turn/start", "step/start"})
+
 
 class JournalStore:
     """The `Store` of one journal. Made by `open_store`, which holds the lock around it.
 
-    Append only after `read_events` has run to its end: it finds where the log ends.
+    Append only after `read_events(0)` has run to its end: it finds where the log ends.
     """
 
-    def __init__(self, journal: Journal, descriptor: int, on_warning: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        descriptor: int,
+        line_bytes_max: int,
+        on_warning: Callable[[str], None],
+    ) -> None:
         """An open journal, the descriptor to append by, and who is told of a torn tail."""
         self.journal = journal
+        self._line_bytes_max = line_bytes_max
         self._descriptor = descriptor
         self._on_warning = on_warning
         self._end_bytes: int | None = None
         self._next_seq: int | None = None
+        self._appended: list[Event] = []
 
     @property
     def seed_length(self) -> int:
         """How many events a fork inherited."""
         return self.journal.header.seed_length
 
-    def read_events(self) -> Iterator[Event]:
-        """The whole log, in order, once."""
-        yield from self.journal.read_events()
-        if self.journal.warning is not None:
-            self._on_warning(self.journal.warning)
-        self._end_bytes = self.journal.sound_bytes
-        self._next_seq = self.journal.next_seq
+    @property
+    def time_zone(self) -> str | None:
+        """The zone of the session's header."""
+        return self.journal.header.time_zone
+
+    def read_events(self, start: int) -> Iterator[Event]:
+        """The log from place `start` on: from the file, or what was appended here since it was read."""
+        if self._end_bytes is None:
+            yield from self._read_file(start)
+            return
+        first = (self._next_seq or 0) - len(self._appended)
+        if start >= first:
+            yield from self._appended[start - first :]
+            return
+        with open_journal(self.journal.path, self._line_bytes_max) as again:
+            yield from (e for e in again.read_events(_PARSED_TYPES) if e.seq >= start)
 
     def append(self, events: Sequence[Event]) -> None:
         """Write events as one batch. Raises `JournalError`, and leaves the file as it was."""
@@ -68,6 +88,7 @@ class JournalStore:
             raise self._refuse(explain_os_error(error), "check the disk; nothing was kept") from error
         self._end_bytes = end_bytes + len(batch)
         self._next_seq += len(events)
+        self._appended.extend(events)
 
     async def flush(self) -> bool:
         """Whether the file's content is on the disk."""
@@ -77,6 +98,16 @@ class JournalStore:
         except OSError:
             return False
         return True
+
+    def _read_file(self, start: int) -> Iterator[Event]:
+        """The first reading, which also finds where the log ends."""
+        for event in self.journal.read_events():
+            if event.seq >= start:
+                yield event
+        if self.journal.warning is not None:
+            self._on_warning(self.journal.warning)
+        self._end_bytes = self.journal.sound_bytes
+        self._next_seq = self.journal.next_seq
 
     def _cut_torn_tail(self, end_bytes: int) -> None:
         length = os.fstat(self._descriptor).st_size
@@ -121,7 +152,7 @@ def open_store(
         hold_lock(place.parent),
         _open_to_append(place) as descriptor,
     ):
-        yield JournalStore(journal, descriptor, on_warning)
+        yield JournalStore(journal, descriptor, line_bytes_max, on_warning)
 
 
 @contextmanager
@@ -174,6 +205,13 @@ def create_session(directory: Path, header: Header) -> None:
         _sync_directory(directory)
     except OSError as error:
         raise JournalError(place, explain_os_error(error), "choose another directory") from error
+
+
+def remove_session(directory: Path) -> None:
+    """Take back a session that was just created and came to nothing."""
+    for name in ("session.jsonl", LOCK_NAME):
+        (directory / name).unlink(missing_ok=True)
+    directory.rmdir()
 
 
 def encode_event(event: Event) -> dict[str, object]:

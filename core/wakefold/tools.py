@@ -1,0 +1,212 @@
+"""The three tools as pure programs (spec section 11).
+
+A program is a generator: it yields a step (barrier, clock, append), is sent what came of it, and
+returns the answer. So the same lines run in a synchronous driver, in the anyio shell and in a fleet.
+This module decides what a tool does and in which order; it refuses to know queues: `open_call` makes
+the checks that come before the FIFO, its program is run when the call's turn has come.
+
+What a driver must keep: cancellation is looked at when the turn comes and just before an append; after
+each acknowledged barrier the session's owner is nudged, and a failure to do so changes no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Literal, TypeVar, assert_never
+
+from msgspec import Struct
+from returns.pipeline import is_successful
+from returns.result import Failure, Result, Success
+
+from wakefold.events import Change, Create, Delete, Event, Json
+from wakefold.implied_zones import UNAVAILABLE, RequestZone, find_request_zone
+from wakefold.instants import is_trimmed
+from wakefold.json_text import format_json
+from wakefold.ledger import Ledger, list_active
+from wakefold.outcomes import either
+from wakefold.rejections import (
+    CorruptScheduleLog,
+    InternalError,
+    InvalidRule,
+    InvalidSelector,
+    PersistenceUncertain,
+    Rejection,
+    error_value,
+    shorten,
+)
+from wakefold.requests import At, CreateRequest, build_record, read_create_request
+from wakefold.views import encode_view, list_views, view_record
+
+_Value = TypeVar("_Value")
+
+ToolName = Literal["schedule_create", "schedule_list", "schedule_delete"]
+
+
+class Barrier(Struct, frozen=True, tag=True):
+    """Ask for the barrier; answer `Confirmed` or `Refused`."""
+
+
+class ReadClock(Struct, frozen=True, tag=True):
+    """Ask for a clock sample; answer `Sampled` or `Refused`."""
+
+
+class ReadLog(Struct, frozen=True, tag=True):
+    """Ask for the whole log, for the implied zone; answer `LogRead` or `Refused`."""
+
+
+class Append(Struct, frozen=True, tag=True):
+    """Append one change; answer `Appended` or `Refused`."""
+
+    change: Change
+
+
+class Confirmed(Struct, frozen=True, tag=True):
+    """The barrier is acknowledged. `log` is what it folds to, why it is corrupt; `None`: unreadable."""
+
+    log: Ledger | CorruptScheduleLog | None
+
+
+class Sampled(Struct, frozen=True, tag=True):
+    """A clock sample in epoch milliseconds."""
+
+    now_ms: int
+
+
+class LogRead(Struct, frozen=True, tag=True):
+    """The whole log, and the zone of the session's header."""
+
+    header_time_zone: str | None
+    events: Sequence[Event]
+
+
+class Appended(Struct, frozen=True, tag=True):
+    """The change is appended; durable only after the next barrier."""
+
+
+class Refused(Struct, frozen=True, tag=True):
+    """The step failed: no acknowledgement, no clock, or nothing appended."""
+
+
+ToolStep = Barrier | ReadClock | ReadLog | Append
+StepAnswer = Confirmed | Sampled | LogRead | Appended | Refused
+ToolAnswer = Result[object, Rejection]
+Program = Generator[ToolStep, StepAnswer, ToolAnswer]
+
+
+def open_call(tool: ToolName, arguments: object) -> Result[Callable[[], Program], Rejection]:
+    """The program of a call, or the refusal that needs no queue; `arguments` is parsed JSON."""
+    match tool:
+        case "schedule_create":
+            return read_create_request(arguments).map(lambda request: lambda: _run(_create(request)))
+        case "schedule_list":
+            if arguments != {}:
+                keys = tuple(arguments) if isinstance(arguments, dict) else ()
+                return Failure(InvalidSelector(keys=keys))
+            return Success(lambda: _run(_list()))
+        case "schedule_delete":
+            fields: Json = arguments if isinstance(arguments, dict) else {}
+            schedule_id = fields.get("id")
+            if not isinstance(schedule_id, str) or not is_trimmed(schedule_id):
+                return Failure(InvalidRule(fault="not_trimmed_id", value=shorten(schedule_id)))
+            return Success(lambda: _run(_delete(schedule_id)))
+        case _:
+            assert_never(tool)
+
+
+def answer_value(answer: ToolAnswer) -> object:
+    """The JSON value that a call is answered with, an error's `{code, message, ...}` included."""
+    return either(answer, lambda value: value, error_value)
+
+
+def render_answer(answer: ToolAnswer) -> str:
+    """The text that a model reads: compact JSON of the value, keys in a fixed order."""
+    return format_json(answer_value(answer))
+
+
+class _Stop(Exception):
+    """Carries a rejection out of a program's middle to its end."""
+
+    def __init__(self, rejection: Rejection) -> None:
+        super().__init__(rejection.code)
+        self.rejection = rejection
+
+
+_Body = Generator[ToolStep, StepAnswer, _Value]
+
+
+def _run(body: _Body[object]) -> Program:
+    try:
+        return Success((yield from body))
+    except _Stop as stop:
+        return Failure(stop.rejection)
+
+
+def _create(request: CreateRequest) -> _Body[object]:
+    ledger = _read((yield from _confirm("create", None)))
+    zone = yield from _find_zone(request)
+    now_ms = yield from _sample()
+    record = _require(build_record(request, ledger, now_ms, zone))
+    yield from _append(Create(schedule=record))
+    ledger = _read((yield from _confirm("create", record.id)))
+    now_ms = yield from _sample()
+    return encode_view(view_record(record, now_ms, ledger.profile, ledger.last_accepted_at_ms))
+
+
+def _list() -> _Body[object]:
+    ledger = _read((yield from _confirm("list", None)))
+    now_ms = yield from _sample()
+    return [encode_view(view) for view in list_views(ledger, now_ms)]
+
+
+def _delete(schedule_id: str) -> _Body[object]:
+    ledger = _read((yield from _confirm("delete", schedule_id)))
+    if all(record.id != schedule_id for record in list_active(ledger)):
+        return {"id": schedule_id, "deleted": False, "code": "schedule_not_found"}
+    yield from _append(Delete(id=schedule_id))
+    yield from _confirm("delete", schedule_id)
+    return {"id": schedule_id, "deleted": True}
+
+
+def _confirm(
+    operation: Literal["create", "list", "delete"], schedule_id: str | None
+) -> _Body[Confirmed]:
+    answer = yield Barrier()
+    if not isinstance(answer, Confirmed):
+        raise _Stop(PersistenceUncertain(operation=operation, schedule_id=schedule_id))
+    return answer
+
+
+def _sample() -> _Body[int]:
+    answer = yield ReadClock()
+    if not isinstance(answer, Sampled):
+        raise _Stop(InternalError())
+    return answer.now_ms
+
+
+def _append(change: Change) -> _Body[None]:
+    if not isinstance((yield Append(change)), Appended):
+        raise _Stop(InternalError())
+
+
+def _read(confirmed: Confirmed) -> Ledger:
+    log = confirmed.log
+    if isinstance(log, Ledger):
+        return log
+    raise _Stop(InternalError() if log is None else log)
+
+
+def _find_zone(request: CreateRequest) -> _Body[RequestZone]:
+    """What spec 5.1 yields, looked for only where a local time names no zone."""
+    rule = request.rule
+    if not isinstance(rule, At) or not isinstance(rule.at, dict) or "time_zone" in rule.at:
+        return RequestZone(implied=None, session_time_zone=UNAVAILABLE)
+    answer = yield ReadLog()
+    if not isinstance(answer, LogRead):
+        raise _Stop(InternalError())
+    return _require(find_request_zone(answer.header_time_zone, answer.events))
+
+
+def _require(result: Result[_Value, Rejection] | Result[_Value, InternalError]) -> _Value:
+    if is_successful(result):
+        return result.unwrap()
+    raise _Stop(result.failure())

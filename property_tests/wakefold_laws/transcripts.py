@@ -1,0 +1,254 @@
+"""The recorded transcripts of owner and tools, by the real shell over a virtual world.
+
+`run_owner` and `run_tools` take one case and give what the shell did, in the transcript's own words.
+They run the performer, the FIFO and the sleeping of `wakefold_shell.owner` on anyio's backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from importlib.util import find_spec
+from typing import Any, Final
+
+import anyio
+import anyio.lowlevel
+
+from wakefold import Event
+from wakefold import effects as order
+from wakefold import signals as fact
+from wakefold.tools import answer_value
+from wakefold_laws.virtual_world import Failing, Json, VirtualWorld
+from wakefold_shell.owner import Call, Session, UnavailableError
+from wakefold_shell.protocols import Followup
+
+BACKENDS: Final = tuple(name for name in ("asyncio", "trio") if find_spec(name) is not None)
+"""The backends that are installed here."""
+
+_QUIET_CHECKPOINTS: Final = 10
+
+
+class _Shell:
+    """Store, host and clock of a session over a virtual world, and the driver of its transcript."""
+
+    def __init__(self, world: VirtualWorld, make_session: Callable[[_Shell], Session]) -> None:
+        self.world = world
+        world.driver = self
+        self.calls: dict[str, Call] = {}
+        self.moves = 0  # counts whatever happens, so that quiet can be told
+        self.clock_broken = False
+        self.samples: list[int] = []
+        self.recomputes = 0
+        self.observer_throws = False
+        self._timer = self._flushed = self._idle = anyio.Event()
+        self._flush_outcome = "ok"
+        self._idle_failed = False
+        self.session = make_session(self)
+
+    # The store.
+
+    @property
+    def seed_length(self) -> int:
+        return self.world.seed_length
+
+    @property
+    def time_zone(self) -> str | None:
+        return self.world.time_zone
+
+    def read_events(self, start: int) -> Iterable[Event]:
+        return self.world.read_events(start)
+
+    def append(self, events: Sequence[Event]) -> None:
+        self.world.append(events)
+
+    async def flush(self) -> bool:
+        self.world.begin_flush()
+        self.moves += 1
+        self._flushed = anyio.Event()
+        await self._flushed.wait()
+        if self._flush_outcome == "throw":
+            raise Failing
+        return self._flush_outcome == "ok"
+
+    # The host.
+
+    def claim(self) -> bool:
+        return self.world.claim()
+
+    def hand_over(self, followup: Followup) -> None:
+        self.world.queue(followup.message)
+
+    def release(self) -> None:
+        self.world.release()
+
+    async def wait_idle(self) -> None:
+        await self._idle.wait()
+        if self._idle_failed:
+            raise Failing
+
+    # The clock.
+
+    def read_ms(self) -> int:
+        if self.clock_broken:
+            raise Failing
+        if len(self.samples) > 1:
+            return self.samples.pop(0)
+        return self.samples[0] if self.samples else self.world.read_ms()
+
+    def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
+        del until_ms  # the transcripts' timers live on the monotonic clock alone
+        self.world.arm(delay_ms)
+        self._timer = anyio.Event()
+        return self._timer.wait
+
+    # The driver.
+
+    def signal(self, signal: fact.Signal) -> None:
+        self.session.signal(signal)
+
+    def complete_flush(self, outcome: str) -> None:
+        self._flush_outcome = outcome
+        self._flushed.set()
+
+    def fire_timer(self) -> None:
+        self._timer.set()
+
+    def end_idle_waits(self, *, failed: bool) -> None:
+        self._idle_failed = failed
+        self._idle.set()
+
+    def start_call(self, label: str, tool: Any, arguments: object) -> None:  # noqa: ANN401 - JSON
+        try:
+            self.calls[label] = self.session.submit(tool, arguments)
+        except UnavailableError:
+            self.world.note_result(label, {"unavailable": True})
+
+    def cancel_call(self, label: str) -> None:
+        self.calls[label].cancel()
+
+    def dispose(self) -> None:
+        self.session.dispose()
+
+    async def settle(self) -> None:
+        """Let every task run until nothing moves; asking the backend would be slower by far."""
+        quiet = 0
+        while quiet < _QUIET_CHECKPOINTS:
+            before = self.moves
+            await anyio.lowlevel.checkpoint()
+            for label in [label for label, call in self.calls.items() if call.done.is_set()]:
+                self.world.note_result(label, answer_value(self.calls.pop(label).answer))
+                self.moves += 1
+            quiet = quiet + 1 if self.moves == before else 0
+
+    def watch(self, effect: order.Effect) -> None:
+        """Note the effects that reach the world late or not at all."""
+        self.moves += 1
+        if isinstance(effect, order.AwaitIdle):
+            self.world.note_idle_wait()
+            self._idle = anyio.Event()
+        elif isinstance(effect, order.Disarm):
+            self.world.timer_ms = None
+        elif isinstance(effect, order.Disposed):
+            self.world.note_disposed()
+
+
+class _WatchedSession(Session):
+    """A session whose effects are watched."""
+
+    def __init__(self, shell: _Shell) -> None:
+        super().__init__(shell, shell, shell, on_warning=shell.world.warn)
+        self._shell = shell
+
+    def perform(self, effect: order.Effect) -> None:
+        self._shell.watch(effect)
+        super().perform(effect)
+
+
+class _OwnerlessSession(Session):
+    """A session whose owner is replaced by a counter of its recomputes."""
+
+    def __init__(self, shell: _Shell) -> None:
+        super().__init__(shell, shell, shell)
+        self._shell = shell
+
+    def signal(self, signal: fact.Signal) -> None:
+        if isinstance(signal, fact.Recorded | fact.LogLost):
+            super().signal(signal)
+
+    def recompute(self) -> None:
+        self._shell.recomputes += 1
+        if self._shell.observer_throws:
+            raise Failing
+
+
+def run_owner(case: Json) -> list[Json]:
+    """What happens at the start and in each step of an `owner` case, on every backend alike."""
+
+    async def play() -> list[Json]:
+        world = VirtualWorld(case["session"], case["start"], case.get("host", {}))
+        shell = _Shell(world, _WatchedSession)
+
+        async def let(points: Iterable[None]) -> Json:
+            for _ in points:
+                await shell.settle()
+            return world.take()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(shell.session.run)
+            seen = [await let(world.quiesce())]
+            seen += [await let(world.run_op(op)) for op in case["script"]]
+            tasks.cancel_scope.cancel()
+        return seen
+
+    return _play(play)
+
+
+def run_tools(case: Json) -> list[Json]:
+    """The value, appends, barriers and recomputes of each call of a `tools` case, likewise."""
+
+    async def play() -> list[Json]:
+        shell = _Shell(VirtualWorld(case["session"], 0, {}), _OwnerlessSession)
+        shell.observer_throws = case.get("observer") == "throw"
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(shell.session.run)
+            seen = [await _play_call(shell, step) for step in case["steps"]]
+            tasks.cancel_scope.cancel()
+        return seen
+
+    return _play(play)
+
+
+async def _play_call(shell: _Shell, step: Json) -> Json:
+    world = shell.world
+    outcomes = {True: "ok", False: "false", "throw": "throw"}
+    world.plans["flush"] = [outcomes[outcome] for outcome in step.get("flush", [])]
+    world.plans["append"] = [step["append"]] if "append" in step else []
+    shell.samples = list(step["now"]) if isinstance(step["now"], list) else [step["now"]]
+    shell.clock_broken = step.get("clock") == "throw"
+    shell.recomputes = 0
+    before = len(world.events)
+    shell.start_call("", step["call"]["tool"], step["call"]["arguments"])
+    if step.get("cancelled") == "before":
+        shell.cancel_call("")
+    await shell.settle()
+    flushes = 0
+    while world.outstanding is not None:
+        flushes += 1
+        if step.get("cancelled") == f"flush{flushes}":
+            shell.cancel_call("")
+        outcome, world.outstanding = world.outstanding, None
+        shell.complete_flush(outcome)
+        await shell.settle()
+    return {
+        "value": world.take()["results"][0]["value"],
+        "appended": [{"type": e.type, "data": e.data} for e in world.events[before:]],
+        "flushes": flushes,
+        "notifications": shell.recomputes,
+    }
+
+
+def _play(play: Callable[[], Coroutine[Any, Any, list[Json]]]) -> list[Json]:
+    """The outcome on the first backend; `ValueError` if another one sees something else."""
+    first, *others = [anyio.run(play, backend=backend) for backend in BACKENDS]
+    if any(other != first for other in others):
+        raise ValueError(f"the backends {BACKENDS} differ")
+    return first

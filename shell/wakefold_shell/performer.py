@@ -1,0 +1,231 @@
+"""Performing what the core orders, and reporting what came of it: one match, no decision.
+
+Effects are plain calls, done when they return: claim, hand-over and release are not interrupted. What
+takes time is only begun here (a sleep, the wait for an idle agent) or noted (a turn, a barrier) for the
+session's worker, which is the one place where a barrier is awaited.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, assert_never
+
+import anyio
+from anyio.abc import TaskGroup
+from returns.pipeline import is_successful
+
+from wakefold import (
+    SCHEDULE_CHANGE,
+    CorruptScheduleLog,
+    Event,
+    Profile,
+    encode_change,
+    fold,
+    validate,
+)
+from wakefold import effects as order
+from wakefold import signals as fact
+from wakefold.events import Change
+from wakefold.lifecycle import advance
+from wakefold.owners import Owner
+from wakefold.tools import Appended, Refused, Sampled, StepAnswer
+from wakefold_shell.protocols import Clock, Followup, Host, Store
+
+
+class Performer:
+    """One owner with its world.
+
+    `fault` is what makes the log corrupt, `trouble` the last exception that store, host or clock
+    raised: the core is told that one came, never which. The worker of a subclass sees to the turns
+    that are asked for (`on_turn`) and to `barrier_wanted` while `owner_has_turn`.
+    """
+
+    def __init__(self, store: Store, host: Host, clock: Clock, profile: Profile) -> None:
+        """The world to perform in, and the profile to fold under."""
+        self.owner = Owner(ledger=None)
+        self.fault: CorruptScheduleLog | None = None
+        self.trouble: Exception | None = None
+        self.owner_has_turn = self.barrier_wanted = False
+        self._store, self._host, self._clock, self._profile = store, host, clock, profile
+        self._position = 0
+        self._now_ms = 0  # the last clock sample, which stamps what is appended after it
+        self._signals: deque[fact.Signal] = deque()
+        self._advancing = False
+        self._timer: anyio.CancelScope | None = None
+        self._armed_for_ms = 0
+        self._tasks: TaskGroup | None = None
+
+    def on_turn(self) -> None:
+        """The owner asks for a turn in the FIFO."""
+        raise NotImplementedError
+
+    def on_warning(self, kind: str) -> None:
+        """The owner warns."""
+        raise NotImplementedError
+
+    def on_end(self) -> None:
+        """The owner is gone."""
+        raise NotImplementedError
+
+    def signal(self, signal: fact.Signal) -> None:
+        """Report a fact to the owner, and perform what it orders."""
+        self._signals.append(signal)
+        if self._advancing:
+            return  # reported from inside an effect: heard once the effects beside it are done
+        self._advancing = True
+        try:
+            while self._signals:
+                self.owner, effects = advance(self.owner, self._signals.popleft())
+                for effect in effects:
+                    self.perform(effect)
+        finally:
+            self._advancing = False
+
+    def went_idle(self) -> None:
+        """The host tells that the agent has become idle."""
+        self.signal(fact.WentIdle())
+
+    def detach(self) -> None:
+        """Another owner has taken the session: this one stops and warns of nothing."""
+        self.signal(fact.Detached())
+
+    def _load(self) -> None:
+        """Fold the whole log once; from here on it grows event by event."""
+        try:
+            folded = fold(self._store.read_events(0), self._store.seed_length, self._profile)
+        except Exception as trouble:  # noqa: BLE001 - the owner says so, at its first look
+            self.trouble = trouble
+            return
+        if is_successful(folded):
+            self.owner = Owner(ledger=folded.unwrap())
+            self._position = folded.unwrap().position
+        else:
+            self.fault = folded.failure()
+
+    def _report(self) -> bool:
+        """Tell the owner of every event that it has not seen; whether the log could be read."""
+        try:
+            events = list(self._store.read_events(self._position))
+        except Exception as trouble:  # noqa: BLE001 - whatever the store raises, the log is unreadable
+            self.trouble = trouble
+            self.signal(fact.LogLost())
+            return False
+        for event in events:
+            self._position += 1
+            if self.fault is None and self.owner.ledger is not None:
+                self.fault = validate(self.owner.ledger, event).swap().value_or(None)
+            self.signal(fact.Recorded(event))
+        return True
+
+    def _append(self, changes: Sequence[Change]) -> StepAnswer:
+        try:
+            self._store.append(
+                [
+                    Event(SCHEDULE_CHANGE, self._position + index, self._now_ms, encode_change(change))
+                    for index, change in enumerate(changes)
+                ]
+            )
+        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed append means
+            self.trouble = trouble
+            return Refused()
+        finally:
+            self._report()
+        return Appended()
+
+    def _sample(self) -> StepAnswer:
+        try:
+            self._now_ms = self._clock.read_ms()
+            return Sampled(self._now_ms)
+        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed clock means
+            self.trouble = trouble
+            return Refused()
+
+    def _answer_with_clock(self, kind: type[fact.Flushed | fact.ClaimGranted]) -> None:
+        """Answer the owner with a fresh clock sample, every event reported before."""
+        self._report()
+        sample = self._sample()
+        self.signal(kind(sample.now_ms) if isinstance(sample, Sampled) else fact.Broke())
+
+    def perform(self, effect: order.Effect) -> None:
+        """Do one effect; what takes time is only begun here."""
+        match effect:
+            case order.TakeTurn():
+                self.on_turn()
+            case order.EndTurn():
+                self.owner_has_turn = False
+            case order.Flush():
+                self.barrier_wanted = True
+            case order.Arm(until_ms=until_ms, delay_ms=delay_ms):
+                self._arm(until_ms, delay_ms)
+            case order.Disarm():
+                self._disarm()
+            case order.Claim():
+                self._claim()
+            case order.HandOver():
+                self._hand_over(effect)
+            case order.Release():
+                self._host.release()
+            case order.AwaitIdle():
+                self._start(self._wait_idle)
+            case order.Warn(kind=kind):
+                self.on_warning(kind)
+            case order.Disposed():
+                self.on_end()
+            case _:
+                assert_never(effect)
+
+    def _claim(self) -> None:
+        try:
+            granted = self._host.claim()
+        except Exception as trouble:  # noqa: BLE001 - the core decides what a broken claim means
+            self.trouble = trouble
+            self.signal(fact.Broke())
+            return
+        if granted:
+            self._answer_with_clock(fact.ClaimGranted)
+        else:
+            self.signal(fact.ClaimBusy())
+
+    def _hand_over(self, handed: order.HandOver) -> None:
+        """Queue the message, then append every dispatch, without giving up control in between."""
+        try:
+            self._host.hand_over(Followup(handed.message, handed.occurrences))
+        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed message means
+            self.trouble = trouble
+            self.signal(fact.FollowupFailed())
+            return
+        appended = isinstance(self._append(handed.changes), Appended)
+        self.signal(fact.HandedOver() if appended else fact.AppendFailed())
+
+    def _arm(self, until_ms: int, delay_ms: int) -> None:
+        self._disarm()
+        self._armed_for_ms = until_ms
+        sleep = self._clock.plan_sleep(until_ms, delay_ms)
+        self._timer = scope = anyio.CancelScope()
+
+        async def wake() -> None:
+            with scope:
+                await sleep()
+                self._timer = None
+                self.signal(fact.Nudged())
+
+        self._start(wake)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _wait_idle(self) -> None:
+        try:
+            await self._host.wait_idle()
+        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed wait means
+            self.trouble = trouble
+            self.signal(fact.IdleFailed())
+        else:
+            self.signal(fact.IdleCame())
+
+    def _start(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self._tasks is not None:  # effects come only while `run` runs
+            self._tasks.start_soon(task)

@@ -1,0 +1,220 @@
+"""The owner as a decider: the whole product of phases and signals, and what must never happen."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from journal_files import NOON_MS
+from lifecycle_cells import LEDGER, SIGNALS, list_cells, make_signal
+from make_lifecycle_page import PAGE, replace_part
+from wakefold import Event, Ledger
+from wakefold.effects import (
+    Arm,
+    Claim,
+    Disposed,
+    EndTurn,
+    Flush,
+    HandOver,
+    Release,
+    TakeTurn,
+    Warn,
+)
+from wakefold.lifecycle import advance
+from wakefold.owners import Owner, Phase
+from wakefold.signals import (
+    ClaimBusy,
+    ClaimGranted,
+    DisposeAsked,
+    Flushed,
+    IdleFailed,
+    Recorded,
+    TurnCame,
+    WentIdle,
+)
+
+PLAIN = Owner(ledger=LEDGER)
+STRAY = "<same>"
+
+# What each phase decides for each signal that means something there; everything else changes nothing,
+# except that a turn or a grant which nobody asked for is given back, and marks are kept (below).
+DECISIONS = {
+    "resting": {
+        "Nudged": "queued > TakeTurn",
+        "WentIdle": "queued > TakeTurn",
+        "IdleCame": "queued > TakeTurn",
+        "Broke": "resting +faulted > Disarm Warn",
+        "DisposeAsked": "queued +disposing > Disarm TakeTurn",
+    },
+    "queued": {
+        "Nudged": "queued +again",
+        "WentIdle": "queued +again",
+        "IdleCame": "queued +again",
+        "TurnCame": "checking > Disarm Flush",
+        "Broke": "queued +faulted > Disarm Warn",
+        "DisposeAsked": "queued +disposing > Disarm",
+    },
+    "checking": {
+        "Nudged": "checking +again",
+        "WentIdle": "checking +again",
+        "IdleCame": "checking +again",
+        "Flushed": "claiming > Claim",
+        "FlushRefused": "resting > Warn EndTurn",
+        "Broke": "resting +faulted > Warn EndTurn",
+        "DisposeAsked": "checking +disposing > Disarm",
+    },
+    "claiming": {
+        "Nudged": "claiming +again",
+        "WentIdle": "claiming +again",
+        "IdleCame": "claiming +again",
+        "ClaimGranted": "handing > HandOver",
+        "ClaimBusy": "resting +waits_for_idle > AwaitIdle EndTurn",
+        "Broke": "resting +faulted > Warn EndTurn",
+        "DisposeAsked": "claiming +disposing > Disarm",
+    },
+    "handing": {
+        "Nudged": "handing +again",
+        "WentIdle": "handing +again",
+        "IdleCame": "handing +again",
+        "HandedOver": "confirming > Release Flush",
+        "FollowupFailed": "resting > Warn Release EndTurn",
+        "AppendFailed": "resting +faulted > Warn Release EndTurn",
+        "Broke": "resting +faulted > Warn Release EndTurn",
+        "DisposeAsked": "handing +disposing > Disarm",
+    },
+    "confirming": {
+        "Nudged": "confirming +again",
+        "WentIdle": "confirming +again",
+        "IdleCame": "confirming +again",
+        "Flushed": "queued > EndTurn TakeTurn",
+        "FlushRefused": "resting > Warn EndTurn",
+        "Broke": "resting +faulted > Warn EndTurn",
+        "DisposeAsked": "confirming +disposing > Disarm",
+    },
+    "gone": {},
+}
+STRAYS = {
+    "TurnCame": "<same> > EndTurn",
+    "ClaimGranted": "<same> > Release",
+    "LogLost": "<same> +lost",
+    "Detached": "<same> +replaced",
+}
+
+
+def test_every_phase_has_a_decision_for_every_signal() -> None:
+    """The whole product, cell by cell; a new phase or signal without a decision fails here."""
+    cells = list_cells(PLAIN)
+    assert len(cells) == len(Phase) * len(SIGNALS) == 119
+    assert set(DECISIONS) == {phase.value for phase in Phase}
+    for phase, signal, what in cells:
+        stray = STRAYS.get(signal, STRAY).replace(STRAY, phase.value)
+        assert what == DECISIONS[phase.value].get(signal, stray), (phase, signal)
+
+
+def every_owner() -> list[Owner]:
+    """Every phase with every combination of marks, with and without a ledger."""
+    marks = product([False, True], repeat=5)
+    return [
+        Owner(
+            ledger=ledger,
+            phase=phase,
+            again=again,
+            waits_for_idle=waits,
+            faulted=faulted,
+            live=live,
+            disposing=disposing,
+        )
+        for (again, waits, faulted, live, disposing), phase, ledger in product(
+            marks, Phase, [LEDGER, Ledger(), None]
+        )
+    ]
+
+
+@pytest.mark.parametrize("kind", SIGNALS)
+@pytest.mark.parametrize("now_ms", [NOON_MS - 1, NOON_MS, 253_402_300_800_000])
+def test_what_must_never_happen_never_does(kind: type, now_ms: int) -> None:
+    """In every reachable and unreachable state: the rules that hold the lifecycle together."""
+    for owner in every_owner():
+        after, effects = advance(owner, make_signal(kind, now_ms))
+        orders = [type(effect) for effect in effects]
+        able = owner.live and not owner.faulted and not owner.disposing
+        assert orders.count(TakeTurn) <= 1
+        if not owner.live:
+            assert Warn not in orders
+        if not able:
+            assert not {HandOver, Claim, Flush, Arm} & set(orders)
+        if HandOver in orders:
+            assert (owner.phase, kind) == (Phase.CLAIMING, ClaimGranted)
+            assert orders == [HandOver]
+        if owner.phase is Phase.GONE:
+            assert after.phase is Phase.GONE
+            assert not {TakeTurn, Flush, Disposed, Warn} & set(orders)
+        if Disposed in orders:
+            assert after.phase is Phase.GONE
+            assert owner.disposing
+        if owner.phase is Phase.HANDING and after.phase is not Phase.HANDING:
+            assert orders.count(Release) == 1
+        if owner.faulted:
+            assert after.faulted
+
+
+def test_nothing_due_arms_the_timer_and_rests() -> None:
+    """The planner's wait becomes the timer's delay."""
+    checking = Owner(ledger=LEDGER, phase=Phase.CHECKING)
+    after, effects = advance(checking, Flushed(NOON_MS - 1))
+    assert effects == (Arm(until_ms=NOON_MS, delay_ms=1), EndTurn())
+    assert after == PLAIN
+    _, effects = advance(checking, Flushed(NOON_MS - 2**31))
+    assert effects[0] == Arm(until_ms=NOON_MS, delay_ms=2_147_483_647)
+
+
+def test_a_delete_that_won_the_race_is_not_dispatched() -> None:
+    """The decision is made again inside the claim."""
+    claiming = Owner(ledger=Ledger(), phase=Phase.CLAIMING)
+    assert advance(claiming, ClaimGranted(NOON_MS))[1] == (Release(), EndTurn())
+
+
+def test_idleness_is_ignored_while_there_is_no_schedule() -> None:
+    """A session that never scheduled anything costs nothing."""
+    resting = Owner(ledger=Ledger())
+    assert advance(resting, WentIdle()) == (resting, ())
+
+
+def test_a_broken_event_loses_the_log_for_good() -> None:
+    """Later events do not bring it back."""
+    broken = Event("schedule/change", 1, 1, {"version": 2})
+    lost, _ = advance(PLAIN, Recorded(broken))
+    assert lost.ledger is None
+    assert advance(lost, Recorded(Event("plan/create", 2, 1, None)))[0].ledger is None
+    _, effects = advance(Owner(ledger=None, phase=Phase.CHECKING), Flushed(NOON_MS))
+    assert effects == (Warn("corrupt_log"), EndTurn())
+
+
+def test_a_failed_idle_wait_is_warned_of_once() -> None:
+    """Without a wait there is nothing to warn of."""
+    waiting = Owner(ledger=LEDGER, waits_for_idle=True)
+    after, effects = advance(waiting, IdleFailed())
+    assert effects == (Warn("idle_wait_failed"),)
+    assert advance(after, IdleFailed())[1] == ()
+
+
+def test_a_second_disposal_changes_nothing() -> None:
+    """It is asked for once."""
+    owner, _ = advance(PLAIN, DisposeAsked())
+    assert advance(owner, DisposeAsked()) == (owner, ())
+    assert advance(owner, TurnCame())[0].phase is Phase.GONE
+
+
+def test_a_second_busy_claim_does_not_wait_twice() -> None:
+    """One idle wait at a time."""
+    claiming = Owner(ledger=LEDGER, phase=Phase.CLAIMING, waits_for_idle=True)
+    after, effects = advance(claiming, ClaimBusy())
+    assert effects == (EndTurn(),)
+    assert after.waits_for_idle
+
+
+def test_the_page_shows_what_the_code_does() -> None:
+    """The generated part is up to date: run `python tests/make_lifecycle_page.py`."""
+    page = PAGE.read_text("utf-8")
+    assert replace_part(page) == page
