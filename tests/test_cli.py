@@ -126,7 +126,10 @@ def test_run_under_published_delivers_without_a_gate(tmp_path: Path) -> None:
     """The profile decides what may be dispatched, too."""
     shutil.copyfile(JOURNALS / "published/every-live/session.jsonl", tmp_path / "session.jsonl")
     arguments = ("run", "--session", tmp_path, "--once", "--now", "2026-11-30T10:43:34.000Z")
-    assert wakefold(*arguments).returncode == 1
+    refused = wakefold(*arguments)
+    assert refused.returncode == 1
+    assert ":69 (byte 26396)" in refused.stderr
+    assert ":69 (byte 26396)" in wakefold("list", "--session", tmp_path).stderr
     done = wakefold(*arguments, "--profile", "published")
     assert done.stdout.count("occurrence_at") == 3
     assert wakefold("validate", "--profile", "published", tmp_path).returncode == 0

@@ -227,6 +227,44 @@ async def test_a_corrupt_log_faults_the_owner_and_the_tools_say_why() -> None:
     assert world.followups == []
 
 
+async def test_a_log_that_is_broken_while_it_lives_is_told_as_such() -> None:
+    """The fault is found and named, though the log was sound at the start."""
+    world = World(at("a", NOON_MS + 10**9))
+    async with living(world) as session:
+        world.events.append(Event("schedule/change", 1, 1, {"version": 7}))
+        listed = await session.call("schedule_list", {})
+        again = await session.call("schedule_list", {})
+    assert listed == again
+    assert session.fault is not None
+    assert (session.fault.rule, session.fault.index) == ("unknown_version", 1)
+
+
+async def test_several_events_from_elsewhere_are_seen_in_order() -> None:
+    """A create and its delete in one look break nothing."""
+    world = World()
+    async with living(world) as session:
+        made = encode_change(Create(schedule=at("z", NOON_MS + 10**9)))
+        gone = {"version": 1, "operation": "delete", "id": "z"}
+        world.events += [
+            Event("schedule/change", 0, 1, made),
+            Event("schedule/change", 1, 1, gone),
+        ]
+        assert answer_value(await session.call("schedule_list", {})) == []
+    assert session.fault is None
+
+
+async def test_a_host_that_breaks_on_release_faults_the_owner() -> None:
+    """The dispatch stands; nothing more is delivered by this owner."""
+
+    class Sticky(World):
+        def release(self) -> None:
+            raise OSError("release")
+
+    world = Sticky(at("a"))
+    assert await live_once(world) == ["owner_failed"]
+    assert len(world.events) == 2
+
+
 async def test_the_tools_make_list_and_end_reminders() -> None:
     """Each in its turn, each confirmed, and the owner looks again after each."""
     world = World()

@@ -221,9 +221,7 @@ class Session(Performer):
             return Refused()
         with suppress(Exception):  # a recompute that fails never changes an answer
             self.recompute()
-        if not self._report():
-            return Confirmed(log=None)
-        return Confirmed(log=self.owner.ledger or self.fault)
+        return Confirmed(log=self._see_log())
 
     async def _flush(self) -> bool:
         """The barrier, never cancelled before its deadline; anything but true is a refusal."""

@@ -19,10 +19,10 @@ from wakefold import (
     SCHEDULE_CHANGE,
     CorruptScheduleLog,
     Event,
+    Ledger,
     Profile,
     encode_change,
     fold,
-    validate,
 )
 from wakefold import effects as order
 from wakefold import signals as fact
@@ -51,7 +51,7 @@ class Performer:
         self._position = 0
         self._now_ms = 0  # the last clock sample, which stamps what is appended after it
         self._signals: deque[fact.Signal] = deque()
-        self._advancing = False
+        self._advancing = self._unreadable = False
         self._timer: anyio.CancelScope | None = None
         self._armed_for_ms = 0
         self._tasks: TaskGroup | None = None
@@ -92,31 +92,46 @@ class Performer:
 
     def _load(self) -> None:
         """Fold the whole log once; from here on it grows event by event."""
+        found = self._fold()
+        if isinstance(found, Ledger):
+            self.owner = Owner(ledger=found)
+            self._position = found.position
+        else:
+            self.fault = found
+
+    def _fold(self) -> Ledger | CorruptScheduleLog | None:
+        """What the log comes to, else why it is corrupt, else (it cannot be read) nothing."""
         try:
             folded = fold(self._store.read_events(0), self._store.seed_length, self._profile)
-        except Exception as trouble:  # noqa: BLE001 - the owner says so, at its first look
-            self.trouble = trouble
-            return
-        if is_successful(folded):
-            self.owner = Owner(ledger=folded.unwrap())
-            self._position = folded.unwrap().position
-        else:
-            self.fault = folded.failure()
+        except Exception as trouble:  # noqa: BLE001 - the core decides what an unreadable log means
+            self.trouble, self._unreadable = trouble, True
+            return None
+        return folded.unwrap() if is_successful(folded) else folded.failure()
 
     def _report(self) -> bool:
         """Tell the owner of every event that it has not seen; whether the log could be read."""
+        if self.owner.ledger is None:
+            return False  # lost for good: nothing more is read, so that a reader stands at the fault
         try:
             events = list(self._store.read_events(self._position))
         except Exception as trouble:  # noqa: BLE001 - whatever the store raises, the log is unreadable
-            self.trouble = trouble
+            self.trouble, self._unreadable = trouble, True
             self.signal(fact.LogLost())
             return False
+        self._position += len(events)
         for event in events:
-            self._position += 1
-            if self.fault is None and self.owner.ledger is not None:
-                self.fault = validate(self.owner.ledger, event).swap().value_or(None)
             self.signal(fact.Recorded(event))
         return True
+
+    def _see_log(self) -> Ledger | CorruptScheduleLog | None:
+        """What a tool sees of the log, as `_fold` says it."""
+        self._report()
+        if self.owner.ledger is not None:
+            return self.owner.ledger
+        if self.fault is None and not self._unreadable:
+            found = self._fold()  # an event since the start has broken it: look which
+            self.fault = found if isinstance(found, CorruptScheduleLog) else None
+        return self.fault
 
     def _append(self, changes: Sequence[Change]) -> StepAnswer:
         try:
@@ -165,7 +180,7 @@ class Performer:
             case order.HandOver():
                 self._hand_over(effect)
             case order.Release():
-                self._host.release()
+                self._release()
             case order.AwaitIdle():
                 self._start(self._wait_idle)
             case order.Warn(kind=kind):
@@ -197,6 +212,13 @@ class Performer:
             return
         appended = isinstance(self._append(handed.changes), Appended)
         self.signal(fact.HandedOver() if appended else fact.AppendFailed())
+
+    def _release(self) -> None:
+        try:
+            self._host.release()
+        except Exception as trouble:  # noqa: BLE001 - the core decides what a broken host means
+            self.trouble = trouble
+            self.signal(fact.Broke())
 
     def _arm(self, until_ms: int, delay_ms: int) -> None:
         self._disarm()
