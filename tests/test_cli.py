@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
+import re
 import shutil
 import signal
+import struct
 import subprocess
+import termios
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -296,7 +302,8 @@ def test_receipts_tell_what_was_dispatched_and_how_late() -> None:
         },
     ]
     table = wakefold("receipts", JOURNALS / "published/fork").stdout
-    assert table.count("session-local") == 2
+    assert "session-local" in table
+    assert "stretch your legs\n" in table
 
 
 def test_receipts_of_a_corrupt_inheritance_name_its_line(tmp_path: Path) -> None:
@@ -332,7 +339,44 @@ def test_next_lists_deliveries_in_utc_and_local(tmp_path: Path) -> None:
         "2027-03-14 08:00:00 America/New_York",
     ]
     berlin = wakefold(*arguments, "--zone", "europe/berlin").stdout
-    assert "2027-03-14 13:00:00 Europe/Berlin" in berlin
+    assert "local (Europe/Berlin)" in berlin
+    assert "2027-03-14 12:00:00  2027-03-14 13:00:00" in berlin
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "framed"),
+    [("xterm", 40, False), ("xterm", 80, False), ("xterm", 100, True), ("dumb", 100, False)],
+)
+def test_tables_lose_nothing_on_any_terminal(kind: str, columns: int, *, framed: bool) -> None:
+    """Instants, ids and prompts are whole: framed where there is room, plain where there is not."""
+    arguments = ("inspect", JOURNALS / "seed/gate", "--now", "2026-11-30T10:46:00Z")
+    shown, width = on_terminal(kind, columns, *arguments)
+    for words in ("schedule-2", "2026-11-30 10:45:07", "2026-11-30 10:50:07", "gate B", "overdue"):
+        assert words in shown
+    assert "local" not in shown.replace("local zone", "")
+    assert ("─" in shown) == framed
+    assert width <= columns or not framed
+
+
+def on_terminal(kind: str, columns: int, *arguments: str | Path) -> tuple[str, int]:
+    """What a command shows on a terminal of a width, and how long its longest line is."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    shown = b""
+    runner = subprocess.Popen(
+        [EXECUTABLE, *map(str, arguments)],
+        stdout=follower,
+        stderr=follower,
+        env={**os.environ, "TERM": kind, "NO_COLOR": "1"},
+    )
+    os.close(follower)
+    with suppress(OSError):  # the terminal is gone once the command has ended
+        while chunk := os.read(leader, 65_536):
+            shown += chunk
+    os.close(leader)
+    runner.wait()
+    rows = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").split("\n")
+    return "\n".join(rows), max(map(len, rows))
 
 
 def test_hostile_prompts_are_shown_as_text_on_one_line(tmp_path: Path) -> None:

@@ -112,7 +112,8 @@ def test_list_shows_what_is_active_in_create_order(tmp_path: Path) -> None:
         ("b", "overdue"),
     ]
     table = wakefold("list", "--session", tmp_path).stdout
-    assert "2027-01-04 13:00:00 Europe/Berlin" in table
+    assert "local (Europe/Berlin)" in table
+    assert "2027-01-04 12:00:00  2027-01-04 13:00:00" in table
 
 
 def test_c57_delete_has_a_clear_answer_for_everything(tmp_path: Path) -> None:

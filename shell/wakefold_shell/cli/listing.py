@@ -28,7 +28,9 @@ from wakefold_shell.cli.options import (
     parse_zone_option,
 )
 from wakefold_shell.cli.output import (
+    name_local,
     print_json,
+    print_line,
     print_table,
     show_duration,
     show_instant,
@@ -93,7 +95,7 @@ def next_(
 def print_receipts(found: tuple[DispatchReceipt, ...]) -> None:
     """The receipts as a table for people."""
     print_table(
-        ("seq", "dispatched (UTC)", "occurrence (UTC)", "late", "id", "prompt", "delivery"),
+        ("seq", "dispatched (UTC)", "occurrence (UTC)", "late", "id", "prompt"),
         [
             (
                 str(entry.seq),
@@ -102,11 +104,11 @@ def print_receipts(found: tuple[DispatchReceipt, ...]) -> None:
                 show_duration(entry.dispatched_at_ms - entry.receipt.occurrence_ms),
                 show_text(entry.receipt.schedule_id),
                 show_text(entry.receipt.prompt),
-                "session-local",
             )
             for entry in found
         ],
     )
+    print_line("delivery: session-local; queued for the agent, which is not to say read")
 
 
 def read_receipts(path: Path, profile: ProfileName, line_bytes_max: int) -> tuple[DispatchReceipt, ...]:
@@ -142,13 +144,13 @@ def _encode_upcoming(entry: Upcoming, zone: str | None) -> dict[str, object]:
         "prompt": entry.record.prompt,
         "occurrenceAt": format_instant(entry.occurrence_ms),
         "deliveredAt": format_instant(entry.delivered_at_ms),
-        "local": None if zone is None else show_local(entry.occurrence_ms, zone),
+        "local": None if zone is None else f"{show_local(entry.occurrence_ms, zone)} {zone}",
     }
 
 
 def _print_upcoming(coming: tuple[Upcoming, ...], zone: str | None) -> None:
     print_table(
-        ("delivered (UTC)", "occurrence (UTC)", "local", "id", "prompt"),
+        ("delivered (UTC)", "occurrence (UTC)", name_local(zone), "id", "prompt"),
         [
             (
                 show_instant(entry.delivered_at_ms),

@@ -19,7 +19,16 @@ from wakefold_shell.cli.options import (
     NowOption,
     SessionOption,
 )
-from wakefold_shell.cli.output import print_json, print_line, print_table, say, show_local, show_text
+from wakefold_shell.cli.output import (
+    name_local,
+    print_json,
+    print_line,
+    print_table,
+    say,
+    show_instant,
+    show_local,
+    show_text,
+)
 from wakefold_shell.cli.owning import explain
 from wakefold_shell.clocks import FixedClock, SystemClock
 from wakefold_shell.hosts.absent import AbsentHost
@@ -93,7 +102,7 @@ def create(  # noqa: PLR0913 - one option for each way to say when
     if not as_json:
         read_in = time_zone if zone is None else canonicalize_zone(zone)
         reading = show_local(parse_instant(value["scheduledAt"]) or 0, read_in)
-        local_part = "" if reading == "-" else f" = {reading}"
+        local_part = "" if reading == "-" else f" = {reading} {read_in}"
         print_line(f"{value['id']}: {value['scheduledAt']}{local_part}, {show_text(value['prompt'])}")
 
 
@@ -109,13 +118,13 @@ def list_(
     _answer(value, as_json=as_json)
     if not as_json:
         print_table(
-            ("id", "kind", "state", "target (UTC)", "local", "prompt"),
+            ("id", "kind", "state", "target (UTC)", name_local(time_zone), "prompt"),
             [
                 (
                     show_text(view["id"]),
                     view["kind"],
                     view["state"],
-                    view["scheduledAt"],
+                    show_instant(parse_instant(view["scheduledAt"])),
                     show_local(parse_instant(view["scheduledAt"]) or 0, time_zone),
                     show_text(view["prompt"]),
                 )

@@ -44,23 +44,38 @@ def warn(journal: Journal) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table: framed for the width of a terminal, plain aligned columns in a pipe."""
+    """A table, the last column its prompts: framed on a terminal that it fits, else plain and whole.
+
+    Nothing is cut to fit. On a terminal a column without any value is left out.
+    """
     from rich import box  # noqa: PLC0415 - rich is slow to import
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    terminal = sys.stdout.isatty()
-    table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=not terminal or column != "prompt")
-    for row in rows:
+    cells = [list(columns), *map(list, rows)]
+    console = Console(highlight=False, markup=False)
+    if console.is_terminal:
+        used = [index for index in range(len(columns)) if any(row[index] != "-" for row in cells[1:])]
+        cells = [[row[index] for index in used] for row in cells] if used else cells
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    framed = console.is_terminal and sum(widths[:-1]) + _GAP * len(widths) + _LEAST <= console.width
+    table = Table(box=box.SIMPLE_HEAD if framed else None, pad_edge=False)
+    for place, column in enumerate(cells[0]):
+        table.add_column(column, overflow="fold", no_wrap=not framed or place < len(widths) - 1)
+    for row in cells[1:]:
         table.add_row(*map(Text, row))
-    console = Console(width=None if terminal else _PIPE_COLUMNS, highlight=False, markup=False)
+    if not framed:
+        # With a height as well, or a dumb terminal's width would win.
+        console = Console(highlight=False, markup=False, width=_PIPE_COLUMNS, height=25)
     with console.capture() as captured:
         console.print(table)
     for line in captured.get().splitlines():
         print_line(line.rstrip())
+
+
+_GAP: Final = 3  # between two framed columns
+_LEAST: Final = 16  # what a prompt needs to be readable
 
 
 def show_text(text: str) -> str:
@@ -76,18 +91,23 @@ _SCAN_MAX: Final = 4 * _PROMPT_CHARACTERS_MAX
 
 
 def show_instant(instant_ms: int | None) -> str:
-    """An instant for people, `-` for none."""
-    return "-" if instant_ms is None else format_instant(instant_ms)
+    """An instant in UTC for people, to the second; `-` for none."""
+    return "-" if instant_ms is None else format_instant(instant_ms)[:19].replace("T", " ")
 
 
 def show_local(instant_ms: int, zone: str | None) -> str:
-    """A local reading for people, `-` where no zone is known or the reading leaves the calendar."""
+    """A local reading for people; `-` where no zone is known or the reading leaves the calendar."""
     if zone is None:
         return "-"
     try:
-        return format_local(instant_ms, zone)
+        return format_local(instant_ms, zone).removesuffix(f" {zone}")
     except ValueError:
         return "-"
+
+
+def name_local(zone: str | None) -> str:
+    """The heading of a column of local readings."""
+    return "local" if zone is None else f"local ({show_text(zone)})"
 
 
 def show_duration(duration_ms: int) -> str:

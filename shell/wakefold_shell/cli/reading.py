@@ -32,6 +32,7 @@ from wakefold_shell.cli.options import (
     choose_now,
 )
 from wakefold_shell.cli.output import (
+    name_local,
     print_json,
     print_line,
     print_table,
@@ -142,7 +143,7 @@ def _print_views(views: tuple[View, ...], zone: str | None) -> None:
         print_line("no active reminders")
         return
     print_table(
-        ("id", "kind", "state", "target (UTC)", "local", "not before (UTC)", "prompt"),
+        ("id", "kind", "state", "target (UTC)", name_local(zone), "not before (UTC)", "prompt"),
         [
             (
                 show_text(view.record.id),
