@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from hypothesis import assume, given
+from collections.abc import Iterable, Sequence
+
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from returns.pipeline import is_successful
 from returns.result import Failure, Success
@@ -8,39 +10,43 @@ from returns.result import Failure, Success
 from wakefold.events import (
     SCHEDULE_CHANGE,
     AtRecord,
+    Change,
     Create,
+    Delete,
     Dispatch,
     Event,
     EveryRecord,
+    Json,
     decode_change,
     encode_change,
 )
-from wakefold.ledger import fold
+from wakefold.instants import MAX_INSTANT_MS
+from wakefold.ledger import fold, list_active
 from wakefold.receipts import DispatchReceipt, Receipt, list_receipts, present_dispatch
+from wakefold.recurrence import SEED
 from wakefold.rejections import CorruptScheduleLog
+from wakefold.views import list_views
 from wakefold_laws.log_model import BrokenLog, Log
-from wakefold_laws.strategies import broken_logs, ids, instants, logs
+from wakefold_laws.strategies import broken_logs, ids, instants, logs, moments
 
 
-def list_dispatch_seqs(log: Log) -> list[tuple[int, Dispatch]]:
-    changes = (
-        (event.seq, decode_change(event.data).unwrap())
-        for event in log.events
-        if event.type == SCHEDULE_CHANGE
-    )
+def list_dispatches(events: Iterable[Event]) -> list[tuple[int, Dispatch]]:
+    """The readable dispatches with their seqs."""
+    stream = (event for event in events if event.type == SCHEDULE_CHANGE)
+    changes = ((event.seq, decode_change(event.data).value_or(None)) for event in stream)
     return [(seq, change) for seq, change in changes if isinstance(change, Dispatch)]
 
 
-def present_all(log: Log | BrokenLog) -> list[object]:
-    """`present_dispatch` of every place, up to the first failure; other events give nothing."""
+def present_all(events: Sequence[Event], seed_length: int) -> list[object]:
+    """`present_dispatch` of every dispatch, up to the first failure, which is shown as its rule."""
     shown: list[object] = []
-    for event in log.events:
-        result = present_dispatch(log.events, event.seq, log.seed_length)
+    for seq, _ in list_dispatches(events):
+        result = present_dispatch(events, seq, seed_length)
         if not is_successful(result):
-            return [*shown, "corrupt"]
+            return [*shown, result.failure().rule]
         receipt = result.unwrap()
-        if receipt is not None:
-            shown.append(DispatchReceipt(event.seq, event.time_ms, receipt))
+        assert receipt is not None
+        shown.append(DispatchReceipt(seq, events[seq].time_ms, receipt))
     return shown
 
 
@@ -48,7 +54,9 @@ def present_all(log: Log | BrokenLog) -> list[object]:
 def test_the_list_of_receipts_is_each_dispatch_presented(log: Log) -> None:
     """One pass over a log gives what presenting each dispatch gives, inherited ones and forks that
     use ids again included."""
-    assert list(list_receipts(iter(log.events), log.seed_length).unwrap()) == present_all(log)
+    assert list(list_receipts(iter(log.events), log.seed_length).unwrap()) == present_all(
+        log.events, log.seed_length
+    )
 
 
 @given(log=logs())
@@ -56,7 +64,7 @@ def test_every_dispatch_has_the_receipt_of_its_occurrence(log: Log) -> None:
     """Exactly the dispatches of a valid log have receipts, for the occurrences that they stand for."""
     receipts = list_receipts(log.events, log.seed_length).unwrap()
     assert tuple((one.seq, one.receipt.occurrence_ms) for one in receipts) == log.occurrences
-    dispatches = list_dispatch_seqs(log)
+    dispatches = list_dispatches(log.events)
     assert [(one.seq, one.receipt.schedule_id) for one in receipts] == [
         (seq, dispatch.id) for seq, dispatch in dispatches
     ]
@@ -66,7 +74,7 @@ def test_every_dispatch_has_the_receipt_of_its_occurrence(log: Log) -> None:
 def test_a_receipt_tells_what_the_record_said_when_it_was_dispatched(log: Log) -> None:
     """In a session's own part a receipt has the prompt of the folded record, and for a repeating one
     the latest occurrence at or before the acceptance."""
-    for seq, dispatch in list_dispatch_seqs(log):
+    for seq, dispatch in list_dispatches(log.events):
         if seq < log.seed_length:
             continue
         receipt = present_dispatch(log.events, seq, log.seed_length).unwrap()
@@ -85,17 +93,19 @@ def test_a_receipt_tells_what_the_record_said_when_it_was_dispatched(log: Log) -
 @given(log=logs(steps_max=8))
 def test_receipts_do_not_change_as_the_log_grows(log: Log) -> None:
     """What a dispatch's receipt says is settled by the events up to it."""
-    for seq, _ in list_dispatch_seqs(log):
+    for seq, _ in list_dispatches(log.events):
         if seq >= log.seed_length:
             early = present_dispatch(log.events[: seq + 1], seq, log.seed_length)
             assert early == present_dispatch(log.events, seq, log.seed_length)
 
 
-@given(log=logs(), schedule_id=ids(), accepted_ms=st.none() | instants())
+@given(log=logs(), data=st.data(), accepted_ms=st.none() | instants())
 def test_a_dispatch_without_a_live_create_has_no_receipt(
-    log: Log, schedule_id: str, accepted_ms: int | None
+    log: Log, data: st.DataObject, accepted_ms: int | None
 ) -> None:
     """A dispatch whose id is not live in the session's own part is corrupt, whoever else had the id."""
+    ended = [name for name in log.ledger.seen_ids if name not in log.ledger.records]
+    schedule_id = data.draw(st.sampled_from(ended) | ids() if ended else ids())
     assume(schedule_id not in log.ledger.records)
     seq = len(log.events)
     stray = Event(SCHEDULE_CHANGE, seq, 0, encode_change(Dispatch(schedule_id, accepted_ms)))
@@ -105,6 +115,43 @@ def test_a_dispatch_without_a_live_create_has_no_receipt(
     assert list_receipts(events, log.seed_length) == Failure(fault)
 
 
+@st.composite
+def lawless_logs(draw: st.DrawFn) -> tuple[list[Event], int]:
+    """Events of few ids that keep no rule, with malformed changes among them, and a seed length."""
+    events = [Event(SCHEDULE_CHANGE, seq, seq, data) for seq, data in enumerate(draw(lawless_data))]
+    return events, draw(st.sampled_from((len(events), 0)) | st.integers(0, len(events)))
+
+
+FEW: tuple[Change, ...] = (
+    Create(EveryRecord("a", "p", 300, 0)),
+    Create(EveryRecord("a", "q", 600, 300_000)),
+    Create(AtRecord("b", "p", 0)),
+    *(Delete(name) for name in "ab"),
+    *(Dispatch("a", accepted_ms) for accepted_ms in (300_000, 900_000)),
+    Dispatch("b"),
+)
+malformed: Json = {"version": 2}
+lawless_data = st.lists(
+    st.sampled_from([malformed, *map(encode_change, FEW), malformed]), min_size=1, max_size=7
+)
+
+
+@settings(max_examples=10 * settings().max_examples)
+@given(drawn=lawless_logs())
+def test_receipts_are_listed_alike_or_not_at_all(drawn: tuple[list[Event], int]) -> None:
+    """Of any log the list of receipts is each dispatch presented; there is none exactly if one of them
+    has none or a change of the session's own part is malformed."""
+    events, seed_length = drawn
+    shown = present_all(events, seed_length)
+    listed = list_receipts(events, seed_length)
+    if any(event.data == malformed for event in events[seed_length:]):
+        assert listed.failure().code == "corrupt_schedule_log"
+    elif shown and isinstance(shown[-1], str):
+        assert listed.failure().rule == shown[-1]
+    else:
+        assert list(listed.unwrap()) == shown
+
+
 @given(log=broken_logs())
 def test_receipts_are_total(log: BrokenLog) -> None:
     """A broken log has receipts or is corrupt; up to its fault it has the receipts of a valid log."""
@@ -112,7 +159,7 @@ def test_receipts_are_total(log: BrokenLog) -> None:
     assert is_successful(list_receipts(sound, log.seed_length))
     listed = list_receipts(log.events, log.seed_length)
     if is_successful(listed):
-        assert list(listed.unwrap()) == present_all(log)
+        assert list(listed.unwrap()) == present_all(log.events, log.seed_length)
     else:
         assert listed.failure().code == "corrupt_schedule_log"
 
@@ -150,7 +197,24 @@ def test_a_seed_length_beyond_the_log_is_corrupt(log: Log, beyond: int) -> None:
 @given(log=logs())
 def test_events_that_are_no_dispatch_have_no_receipt(log: Log) -> None:
     """A create, a delete and every foreign event are presented as nothing."""
-    dispatched = {seq for seq, _ in list_dispatch_seqs(log)}
+    dispatched = {seq for seq, _ in list_dispatches(log.events)}
     for event in log.events:
         if event.seq not in dispatched:
             assert present_dispatch(log.events, event.seq, log.seed_length) == Success(None)
+
+
+@given(log=logs(), data=st.data())
+def test_a_view_tells_what_is_overdue_and_what_the_gate_holds(log: Log, data: st.DataObject) -> None:
+    """A record is overdue from its target on; only a repeating one that is overdue while the gate is
+    closed tells when it may go, and only if that instant has a text."""
+    now_ms = data.draw(moments(log.ledger))
+    last_ms = log.ledger.last_accepted_at_ms
+    views = list_views(log.ledger, now_ms)
+    assert [view.record for view in views] == list(list_active(log.ledger))
+    for view in views:
+        overdue = view.record.scheduled_at_ms <= now_ms
+        assert view.state == ("overdue" if overdue else "scheduled")
+        gate_ms = None if last_ms is None or log.profile != SEED else last_ms + 300_000
+        held = gate_ms is not None and now_ms < gate_ms <= MAX_INSTANT_MS
+        repeating = isinstance(view.record, EveryRecord)
+        assert view.delivery_not_before_ms == (gate_ms if held and overdue and repeating else None)

@@ -146,7 +146,10 @@ def test_two_batches_stand_apart_or_are_one(first_ms: int, apart_ms: int) -> Non
             Event(SCHEDULE_CHANGE, 0, 0, encode_change(Dispatch(name, accepted_ms)))
             for name, accepted_ms in (("a", first_ms), ("b", second_ms))
         )
-        assert is_successful(evolve(evolve(ledger, first).unwrap(), second)) == fits
+        result = evolve(evolve(ledger, first).unwrap(), second)
+        assert is_successful(result) == fits
+        if fits:
+            assert result.unwrap().last_accepted_at_ms == second_ms
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)

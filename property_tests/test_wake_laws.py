@@ -3,11 +3,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from returns.result import Failure, Success
 
-from wakefold.events import SCHEDULE_CHANGE, Event, EveryRecord, OneShotRecord, Record, encode_change
+from wakefold.events import (
+    SCHEDULE_CHANGE,
+    AfterRecord,
+    AtRecord,
+    Event,
+    EveryRecord,
+    OneShotRecord,
+    Record,
+    encode_change,
+)
 from wakefold.instants import MAX_INSTANT_MS, MIN_INSTANT_MS
 from wakefold.ledger import Ledger, evolve, list_active
 from wakefold.recurrence import PUBLISHED, SEED
@@ -27,11 +36,16 @@ from wakefold.wakes import (
     preview,
 )
 from wakefold_laws.log_model import renew
-from wakefold_laws.strategies import logs, moments, records
+from wakefold_laws.strategies import logs, moments
 
 Scene = tuple[Ledger, int, int]
 TICK_MS = 100_000
-templates = st.lists(records(), max_size=6)
+TEMPLATES: tuple[Record, ...] = (
+    *(EveryRecord("schedule-1", "p", seconds, 0) for seconds in (300, 301, 600, 86_400)),
+    AfterRecord("schedule-1", "p", 1, 0),
+    AtRecord("schedule-1", "p", 0),
+)
+templates = st.lists(st.sampled_from(TEMPLATES), max_size=6)
 
 
 @st.composite
@@ -62,13 +76,9 @@ def grown_scenes(draw: st.DrawFn) -> Scene:
 
 
 # A ledger, a moment, and a moment before which nothing may go.
-holds = crowds() | grown_scenes()
+holds = crowds() | crowds() | grown_scenes()
 scenes = holds.map(lambda scene: scene[:2])
 ledgers = holds.map(lambda scene: scene[0])
-
-
-def target_of(record: Record) -> int:
-    return record.scheduled_at_ms
 
 
 def find_gate_ms(ledger: Ledger) -> int:
@@ -79,7 +89,7 @@ def find_gate_ms(ledger: Ledger) -> int:
 
 def split_kinds(ledger: Ledger) -> tuple[list[OneShotRecord], list[EveryRecord]]:
     """The active one-shots and repeating records, by target; those of one target in create order."""
-    active = sorted(list_active(ledger), key=target_of)
+    active = sorted(list_active(ledger), key=lambda record: record.scheduled_at_ms)
     repeating = [record for record in active if isinstance(record, EveryRecord)]
     return [record for record in active if not isinstance(record, EveryRecord)], repeating
 
@@ -133,6 +143,7 @@ def deliver_by_hand(ledger: Ledger, now_ms: int) -> Iterator[Upcoming]:
         ledger = dispatch(ledger, decide_by_the_page(ledger, now_ms), now_ms)
 
 
+@settings(max_examples=3 * settings().max_examples)
 @given(scene=scenes)
 def test_a_decision_is_that_of_the_page(scene: tuple[Ledger, int]) -> None:
     """What is decided is the least one-shot, else all due repeating records if the gate is open, else
@@ -170,6 +181,7 @@ def test_a_hold_only_delays(hold: Scene) -> None:
         assert held == decide_due(ledger, now_ms).unwrap()
 
 
+@settings(max_examples=3 * settings().max_examples)
 @given(scene=scenes)
 def test_decide_and_dispatch_come_to_rest(scene: tuple[Ledger, int]) -> None:
     """At one moment every decision's changes may be appended, and after each due one-shot and at most
@@ -179,6 +191,7 @@ def test_decide_and_dispatch_come_to_rest(scene: tuple[Ledger, int]) -> None:
     steps_max = sum(record.scheduled_at_ms <= now_ms for record in one_shots) + 1
     for _ in range(steps_max):
         decision = decide_due(ledger, now_ms).unwrap()
+        assert decision == decide_by_the_page(ledger, now_ms)
         if isinstance(decision, Wait):
             break
         changes = list_dispatches(decision)
@@ -218,6 +231,25 @@ def test_a_wake_dispatches_or_moves_on(hold: Scene) -> None:
             later = plan_next_wake(ledger, wake.at_ms, held_ms)
             assert later is not None
             assert later.at_ms > wake.at_ms
+
+
+@given(
+    now_ms=st.integers(0, 10**12),
+    wait_ms=st.sampled_from((1, 2**31 - 1, 2**31, 2**32)) | st.integers(1, 10**12),
+)
+def test_a_long_wait_is_split_and_ends_on_the_target(now_ms: int, wait_ms: int) -> None:
+    """Slept delay by delay, a wait of any length ends exactly at its target, by as few timers of at
+    most 2 ** 31 - 1 ms as can be."""
+    target_ms = now_ms + wait_ms
+    ledger = Ledger(records={"a": AtRecord("a", "p", target_ms)}, seen_ids={"a": None})
+    for _ in range(-(-wait_ms // (2**31 - 1))):
+        assert now_ms < target_ms
+        assert decide_due(ledger, now_ms) == Success(Wait(target_ms))
+        wake = plan_next_wake(ledger, now_ms)
+        assert wake is not None
+        assert 0 < wake.delay_ms < 2**31
+        now_ms += wake.delay_ms
+    assert now_ms == target_ms
 
 
 @given(scene=scenes, data=st.data())
