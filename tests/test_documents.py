@@ -16,6 +16,7 @@ import pytest
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser
 
+from wakefold.effects import Effect
 from wakefold.events import (
     AfterRecord,
     AtRecord,
@@ -27,6 +28,8 @@ from wakefold.events import (
     encode_change,
 )
 from wakefold.rejections import LogRule, Rejection, RuleFault
+from wakefold.signals import Signal
+from wakefold.tools import StepAnswer, ToolStep
 from wakefold_laws.conformance import SKIPPED_TAGS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -133,6 +136,13 @@ def test_every_code_and_rule_is_documented() -> None:
     assert len(codes) == 11
     for word in (*codes, *get_args(LogRule), *get_args(RuleFault)):
         assert f"`{word}`" in page
+
+
+def test_every_signal_effect_and_step_is_documented() -> None:
+    """Whoever writes a shell finds all of them on one page."""
+    page = (ROOT / "docs/writing-a-shell.md").read_text("utf-8")
+    for kind in (*get_args(Signal), *get_args(Effect), *get_args(ToolStep), *get_args(StepAnswer)):
+        assert f"`{kind.__name__}`" in page
 
 
 def test_every_skipped_tag_is_documented() -> None:
