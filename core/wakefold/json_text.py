@@ -40,7 +40,11 @@ def parse_json(text: str) -> object:
 
 
 def format_json(value: object) -> str:
-    """Compact JSON text, escaped as `JSON.stringify` does, lone surrogates included."""
+    """Compact JSON text, escaped as `JSON.stringify` does, lone surrogates included.
+
+    Integers are written alike, too; of other numbers (which wakefold writes none of) the spelling is
+    Python's.
+    """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     # A pair that arrived as two code units is one character to ECMAScript: join it first.
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
