@@ -32,6 +32,10 @@ class RequestZone(Struct, frozen=True):
     client_time_zones: tuple[str, ...] = ()
 
 
+NO_ZONE: Final = RequestZone(implied=None, session_time_zone=UNAVAILABLE)
+"""Nothing is known of the requester's zone."""
+
+
 def find_request_zone(
     header_time_zone: str | None, events: Sequence[Event]
 ) -> Result[RequestZone, InternalError]:

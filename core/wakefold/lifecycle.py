@@ -55,12 +55,12 @@ from wakefold.signals import (
     WentIdle,
 )
 from wakefold.wakes import (
-    MAX_DELAY_MS,
     BatchDue,
     Decision,
     OneShotDue,
     Wait,
     decide_due,
+    delay_wake,
     list_dispatches,
     list_occurrences,
 )
@@ -274,7 +274,8 @@ def _as_decided(decision: Decision) -> Decision | WarningKind:
 def _arm(wait: Wait, now_ms: int) -> tuple[Effect, ...]:
     if wait.until_ms is None:
         return ()
-    return (Arm(until_ms=wait.until_ms, delay_ms=min(wait.until_ms - now_ms, MAX_DELAY_MS)),)
+    wake = delay_wake(wait.until_ms, now_ms)
+    return (Arm(until_ms=wake.at_ms, delay_ms=wake.delay_ms),)
 
 
 def _warn(owner: Owner, kind: WarningKind) -> tuple[Effect, ...]:

@@ -63,7 +63,7 @@ def present_dispatch(
         if not isinstance(selected, Dispatch):
             return Success(None)
         life = _find_life(events, selected.id, seq, length if seq >= length else 0)
-        return Success(_present(life, selected))
+        return Success(_accept(life, selected)[0])
     except LogFault as fault:
         return Failure(fault.located(seq))
 
@@ -122,9 +122,8 @@ class _Lives:
         elif change is not None:
             if self._hidden is not None and change.id not in self._records:
                 raise self._hidden
-            record = self._records.get(change.id)
-            receipt = _present(record, change)
-            self._records[change.id] = _follow(record, [change])
+            receipt, remaining = _accept(self._records.get(change.id), change)
+            self._records[change.id] = remaining
             return receipt
         return None
 
@@ -158,18 +157,19 @@ def _find_life(events: Sequence[Event], schedule_id: str, end: int, floor: int) 
 def _follow(record: Record | None, changes: Iterable[Delete | Dispatch]) -> Record | None:
     """What changes of one id leave of its record."""
     for change in changes:
-        live = _require(record, change.id)
-        record = None if isinstance(change, Delete) else accept_dispatch(live, change).remaining
+        if isinstance(change, Delete):
+            _require(record, change.id)
+            record = None
+        else:
+            _, record = _accept(record, change)
     return record
 
 
-def _present(record: Record | None, dispatch: Dispatch) -> Receipt:
+def _accept(record: Record | None, dispatch: Dispatch) -> tuple[Receipt, Record | None]:
+    """The receipt of a dispatch, and what it leaves of the record that it names."""
     live = _require(record, dispatch.id)
-    return Receipt(
-        schedule_id=live.id,
-        prompt=live.prompt,
-        occurrence_ms=accept_dispatch(live, dispatch).occurrence_ms,
-    )
+    accepted = accept_dispatch(live, dispatch)
+    return Receipt(live.id, live.prompt, accepted.occurrence_ms), accepted.remaining
 
 
 def _require(record: Record | None, schedule_id: str) -> Record:

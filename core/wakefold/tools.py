@@ -19,7 +19,7 @@ from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
 
 from wakefold.events import Change, Create, Delete, Event, Json
-from wakefold.implied_zones import UNAVAILABLE, RequestZone, find_request_zone
+from wakefold.implied_zones import NO_ZONE, RequestZone, find_request_zone
 from wakefold.instants import is_trimmed
 from wakefold.json_text import format_json
 from wakefold.ledger import Ledger, list_active
@@ -199,7 +199,7 @@ def _find_zone(request: CreateRequest) -> _Body[RequestZone]:
     """What spec 5.1 yields, looked for only where a local time names no zone."""
     rule = request.rule
     if not isinstance(rule, At) or not isinstance(rule.at, dict) or "time_zone" in rule.at:
-        return RequestZone(implied=None, session_time_zone=UNAVAILABLE)
+        return NO_ZONE
     answer = yield ReadLog()
     if not isinstance(answer, LogRead):
         raise _Stop(InternalError())

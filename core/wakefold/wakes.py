@@ -101,6 +101,11 @@ def plan_next_wake(ledger: Ledger, now_ms: int, not_before_ms: int | None = None
     at_ms = decision.until_ms if isinstance(decision, Wait) else now_ms
     if at_ms is None:
         return None
+    return delay_wake(at_ms, now_ms)
+
+
+def delay_wake(at_ms: int, now_ms: int) -> Wake:
+    """The wake at an instant, with the delay that one timer can be given from `now_ms`."""
     return Wake(at_ms=at_ms, delay_ms=min(at_ms - now_ms, MAX_DELAY_MS))
 
 

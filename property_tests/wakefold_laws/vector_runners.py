@@ -23,7 +23,13 @@ from wakefold.events import (
 )
 from wakefold.framing import frame_batch, frame_one_shot
 from wakefold.guard import count_wakeups, find_day_start
-from wakefold.implied_zones import UNAVAILABLE, RequestZone, find_request_zone, list_client_zones
+from wakefold.implied_zones import (
+    NO_ZONE,
+    UNAVAILABLE,
+    RequestZone,
+    find_request_zone,
+    list_client_zones,
+)
 from wakefold.instants import format_instant, parse_instant
 from wakefold.ledger import Ledger, accept_occurrence, fold, list_active
 from wakefold.outcomes import either
@@ -39,8 +45,6 @@ from wakefold_laws.transcripts import run_owner, run_tools
 Case = dict[str, Any]
 Runner = Callable[[Case], object]
 _Value = TypeVar("_Value")
-
-NO_ZONE: Final = RequestZone(implied=None, session_time_zone=UNAVAILABLE)
 
 
 def run_decode(case: Case) -> object:

@@ -24,7 +24,7 @@ from wakefold_shell.cli.options import (
     NowOption,
     ProfileName,
     ProfileOption,
-    choose_now,
+    choose_clock,
     parse_zone_option,
 )
 from wakefold_shell.cli.output import (
@@ -85,7 +85,7 @@ def next_(
         ledger = fold_journal(opened, profile.profile, watch(opened, opened.read_events()))
     warn(opened)
     zone = zone or opened.header.time_zone
-    coming = preview(ledger, choose_now(now), count)
+    coming = preview(ledger, choose_clock(now).read_ms(), count)
     if as_json:
         print_json({"timeZone": zone, "next": [_encode_upcoming(entry, zone) for entry in coming]})
         return

@@ -18,6 +18,7 @@ from wakefold_shell.cli.options import (
     LineBytesOption,
     NowOption,
     SessionOption,
+    choose_clock,
 )
 from wakefold_shell.cli.output import (
     name_local,
@@ -30,7 +31,7 @@ from wakefold_shell.cli.output import (
     show_text,
 )
 from wakefold_shell.cli.owning import explain
-from wakefold_shell.clocks import FixedClock, SystemClock
+from wakefold_shell.clocks import SystemClock
 from wakefold_shell.hosts.absent import AbsentHost
 from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Clock
@@ -90,7 +91,7 @@ def create(  # noqa: PLR0913 - one option for each way to say when
     if local and at is not None:
         raise typer.BadParameter("give either --at or --date, --time and --zone")
     selectors = _present({"after_seconds": after, "every_seconds": every, "at": at or local or None})
-    clock = _choose_clock(now)
+    clock = choose_clock(now)
     new = not session.exists()
     if new:
         create_session(session, Header(f"session-{uuid4()}", clock.read_ms()))
@@ -114,7 +115,7 @@ def list_(
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """List the active reminders of a session, in the order of their creation."""
-    value, time_zone = _call(session, _choose_clock(now), "schedule_list", {}, line_bytes_max)
+    value, time_zone = _call(session, choose_clock(now), "schedule_list", {}, line_bytes_max)
     _answer(value, as_json=as_json)
     if not as_json:
         print_table(
@@ -167,10 +168,6 @@ async def _call_once(session: Session, tool: ToolName, arguments: dict[str, obje
         answer = await session.call(tool, arguments)
         session.dispose()
     return answer
-
-
-def _choose_clock(now_ms: int | None) -> Clock:
-    return SystemClock() if now_ms is None else FixedClock(now_ms)
 
 
 def _present(values: dict[str, object]) -> dict[str, object]:

@@ -8,13 +8,13 @@ from typing import Annotated, Final
 
 import typer
 
-from wakefold import PUBLISHED, SEED, Profile, Rejection, RequestZone, either
+from wakefold import PUBLISHED, SEED, Profile, Rejection, either
+from wakefold.implied_zones import NO_ZONE
 from wakefold.times import resolve_at
 from wakefold.zones import canonicalize_zone
-from wakefold_shell.clocks import SystemClock
+from wakefold_shell.clocks import FixedClock, SystemClock
+from wakefold_shell.protocols import Clock
 from wakefold_shell.stores.lines import LINE_BYTES_MAX
-
-_NO_ZONE: Final = RequestZone(implied=None, session_time_zone="unavailable")
 
 
 class ProfileName(StrEnum):
@@ -35,7 +35,7 @@ def parse_instant_option(text: str) -> int:
     def refuse(_: Rejection) -> int:
         raise typer.BadParameter(f"{text!r} is no instant such as 2027-02-01T09:00:00Z")
 
-    return either(resolve_at(text, None, _NO_ZONE), lambda instant_ms: instant_ms, refuse)
+    return either(resolve_at(text, None, NO_ZONE), lambda instant_ms: instant_ms, refuse)
 
 
 def parse_zone_option(text: str) -> str:
@@ -46,9 +46,9 @@ def parse_zone_option(text: str) -> str:
     return zone
 
 
-def choose_now(now_ms: int | None) -> int:
-    """The instant (epoch ms) to look from: the one given, else the system's clock."""
-    return SystemClock().read_ms() if now_ms is None else now_ms
+def choose_clock(now_ms: int | None) -> Clock:
+    """The clock to look at: one that stands at the instant given (epoch ms), else the system's."""
+    return SystemClock() if now_ms is None else FixedClock(now_ms)
 
 
 JournalArgument = Annotated[

@@ -29,7 +29,7 @@ from wakefold_shell.cli.options import (
     NowOption,
     ProfileName,
     ProfileOption,
-    choose_now,
+    choose_clock,
 )
 from wakefold_shell.cli.output import (
     name_local,
@@ -59,7 +59,7 @@ def inspect(
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """Show a session's active reminders, its next wake, and how often it woke itself."""
-    now_ms = choose_now(now)
+    now_ms = choose_clock(now).read_ms()
     kept: list[Event] = []
     with open_journal(journal, line_bytes_max) as opened:
         events = watch(opened, opened.read_events(_COUNTED_TYPES))

@@ -18,12 +18,11 @@ from wakefold_shell.cli.options import (
     ProfileName,
     ProfileOption,
     SessionOption,
+    choose_clock,
 )
 from wakefold_shell.cli.output import say, show_duration
 from wakefold_shell.cli.owning import own
-from wakefold_shell.clocks import FixedClock, SystemClock
-from wakefold_shell.hosts.streams import FrameStream, JsonStream
-from wakefold_shell.protocols import Clock
+from wakefold_shell.hosts.streams import StreamHost, render_frame, render_json
 from wakefold_shell.stores.journal_store import open_store
 
 
@@ -42,8 +41,8 @@ def run(
 
     Waits for the next one until SIGINT or SIGTERM. Everything but frames goes to standard error.
     """
-    clock: Clock = SystemClock() if now is None else FixedClock(now)
-    host = JsonStream(sys.stdout) if as_json else FrameStream(sys.stdout)
+    clock = choose_clock(now)
+    host = StreamHost(sys.stdout, render_json if as_json else render_frame)
 
     def announce(until_ms: int | None) -> None:
         say(_describe_wait(until_ms, clock.read_ms()))

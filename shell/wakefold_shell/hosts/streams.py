@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TextIO
 
 from wakefold.instants import format_instant
@@ -23,34 +24,29 @@ class AlwaysIdle:
         """Return at once."""
 
 
-class FrameStream(AlwaysIdle):
-    """Writes frames alone, each ended by LF and flushed before it counts as handed over."""
+class StreamHost(AlwaysIdle):
+    """Writes each message as one piece ended by LF, flushed before it counts as handed over."""
 
-    def __init__(self, stream: TextIO) -> None:
-        """The stream to write to, standard output as a rule."""
+    def __init__(self, stream: TextIO, render: Callable[[Followup], str]) -> None:
+        """The stream to write to, standard output as a rule, and how a message reads."""
         self._stream = stream
+        self._render = render
 
     def hand_over(self, followup: Followup) -> None:
-        """Write one frame; `OSError` if the reader has gone."""
-        self._stream.write(f"{followup.message}\n")
+        """Write one message; `OSError` if the reader has gone."""
+        self._stream.write(f"{self._render(followup)}\n")
         self._stream.flush()
 
 
-class JsonStream(AlwaysIdle):
-    """Writes one JSON line for each message: `{message, occurrences: [{id, occurrenceAt}]}`."""
+def render_frame(followup: Followup) -> str:
+    """The frame alone, as the agent reads it."""
+    return followup.message
 
-    def __init__(self, stream: TextIO) -> None:
-        """The stream to write to, standard output as a rule."""
-        self._stream = stream
 
-    def hand_over(self, followup: Followup) -> None:
-        """Write one line; `OSError` if the reader has gone."""
-        value = {
-            "message": followup.message,
-            "occurrences": [
-                {"id": schedule_id, "occurrenceAt": format_instant(occurrence_ms)}
-                for schedule_id, occurrence_ms in followup.occurrences
-            ],
-        }
-        self._stream.write(f"{format_json(value)}\n")
-        self._stream.flush()
+def render_json(followup: Followup) -> str:
+    """One JSON line: `{message, occurrences: [{id, occurrenceAt}]}`."""
+    occurrences = [
+        {"id": schedule_id, "occurrenceAt": format_instant(occurrence_ms)}
+        for schedule_id, occurrence_ms in followup.occurrences
+    ]
+    return format_json({"message": followup.message, "occurrences": occurrences})

@@ -16,17 +16,17 @@ from typing import Final
 
 import anyio.to_thread
 
-from wakefold import Event
+from wakefold import SCHEDULE_CHANGE, Event
 from wakefold.json_text import format_json
 from wakefold_shell.errors import JournalError, explain_os_error, show_path
-from wakefold_shell.stores.journals import Journal, locate_journal, open_journal
+from wakefold_shell.stores.journals import Journal, locate_journal, open_journal, refusals
 from wakefold_shell.stores.lines import LINE_BYTES_MAX, require_zstandard
 from wakefold_shell.stores.rows import Header
 
 LOCK_NAME: Final = "session.lock"
 
 # What a tool may ask the whole log for: the reminders, and who said what in the open turn.
-_PARSED_TYPES: Final = frozenset({"schedule/change", "user/message", "turn/start", "step/start"})
+_PARSED_TYPES: Final = frozenset({SCHEDULE_CHANGE, "user/message", "turn/start", "step/start"})
 
 
 class JournalStore:
@@ -160,10 +160,8 @@ def hold_lock(directory: Path) -> Iterator[None]:
     """The writer lock of a session directory; `JournalError` with the holder's pid if it is taken."""
     place = directory / LOCK_NAME
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
+    with refusals(place):
         descriptor = os.open(place, flags, 0o600)
-    except OSError as error:
-        raise JournalError(place, explain_os_error(error), "check the path and its rights") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -232,11 +230,8 @@ def compress(batch: bytes, path: Path) -> bytes:
 
 @contextmanager
 def _open_to_append(place: Path) -> Iterator[int]:
-    try:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(place, flags)
-    except OSError as error:
-        raise JournalError(place, explain_os_error(error), "check the path and its rights") from error
+    with refusals(place):
+        descriptor = os.open(place, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         yield descriptor
     finally:

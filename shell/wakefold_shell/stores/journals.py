@@ -26,13 +26,12 @@ from wakefold import (
     fold,
 )
 from wakefold_shell.errors import JournalError, explain_os_error
-from wakefold_shell.stores.lines import LINE_BYTES_MAX, Line, is_compressed, read_lines
+from wakefold_shell.stores.lines import LINE_BYTES_MAX, RESTORE, Line, is_compressed, read_lines
 from wakefold_shell.stores.rows import Header, Row, RowFault, read_header, read_row
 
 FILE_NAMES: Final = ("session.jsonl", "session.jsonl.zstd")
 """What a session directory's journal is called, plain and compressed."""
 
-_RESTORE: Final = "restore the file from a backup"
 _GIVE_JOURNAL: Final = "give a session journal of version 0"
 
 
@@ -53,7 +52,7 @@ class Journal:
         self.next_seq: int | None = 0
         self.sound_bytes = 0
         self.warning: str | None = None
-        self._lines = _guard(path, read_lines(path, file, line_bytes_max))
+        self._lines = _guard(path, read_lines(path, file, line_bytes_max, compressed=self.compressed))
         self._file = file
         self.header = self._read_header()
 
@@ -117,7 +116,7 @@ class Journal:
         self.warning = str(place)
 
     def _fault(self, problem: str) -> JournalError:
-        return self.locate(problem, _RESTORE)
+        return self.locate(problem, RESTORE)
 
 
 def explain_corruption(journal: Journal, fault: CorruptScheduleLog) -> JournalError:
@@ -128,7 +127,7 @@ def explain_corruption(journal: Journal, fault: CorruptScheduleLog) -> JournalEr
     if fault.rule == "batches_too_close":
         remedy = "a journal of the released package is read with --profile published"
     else:
-        remedy = "restore the file from a backup, nothing is changed meanwhile"
+        remedy = f"{RESTORE}, nothing is changed meanwhile"
     return journal.locate(problem, remedy)
 
 
@@ -152,7 +151,7 @@ def open_journal(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[J
     and (while its events are read) at the first line that is wrong.
     """
     place = locate_journal(path)
-    with _refusals(place):
+    with refusals(place):
         # A pipe or a device would block or never end.
         regular = stat.S_ISREG(place.stat().st_mode)
         file = place.open("rb") if regular else None
@@ -164,7 +163,7 @@ def open_journal(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[J
 
 def locate_journal(path: Path) -> Path:
     """The journal file that a path means: itself, or the one in that session directory."""
-    with _refusals(path):
+    with refusals(path):
         if not path.is_dir():
             return path
         found = [path / name for name in FILE_NAMES if (path / name).exists()]
@@ -178,7 +177,7 @@ def locate_journal(path: Path) -> Path:
 
 
 @contextmanager
-def _refusals(path: Path) -> Iterator[None]:
+def refusals(path: Path) -> Iterator[None]:
     """The system's refusals inside the block, as errors of the journal."""
     try:
         yield
@@ -187,7 +186,7 @@ def _refusals(path: Path) -> Iterator[None]:
 
 
 def _guard(path: Path, lines: Iterator[Line]) -> Iterator[Line]:
-    with _refusals(path):
+    with refusals(path):
         yield from lines
 
 

@@ -20,6 +20,9 @@ ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024
 """The longest line that is read by default; nothing longer is taken into memory."""
 
+RESTORE: Final = "restore the file from a backup"
+"""The remedy for damage that no tool can mend."""
+
 _CHUNK_BYTES: Final = 256 * 1024
 
 
@@ -43,9 +46,9 @@ def is_compressed(file: BinaryIO) -> bool:
     return magic == ZSTD_MAGIC
 
 
-def read_lines(path: Path, file: BinaryIO, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[Line]:
+def read_lines(path: Path, file: BinaryIO, line_bytes_max: int, *, compressed: bool) -> Iterator[Line]:
     """All lines of an open journal, a torn one last. Raises `JournalError` on what cannot be lines."""
-    if is_compressed(file):
+    if compressed:
         return _read_compressed(path, file, line_bytes_max)
     return _read_plain(path, file, line_bytes_max)
 
@@ -78,7 +81,7 @@ def _read_compressed(path: Path, file: BinaryIO, line_bytes_max: int) -> Iterato
             yield Line(row, number, offset)
         if rest:
             problem = "a compressed batch ends inside a line"
-            raise JournalError(path, problem, _RESTORE, line=number + 1, offset_bytes=offset)
+            raise JournalError(path, problem, RESTORE, line=number + 1, offset_bytes=offset)
 
 
 def _read_frames(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes, bool]]:
@@ -102,7 +105,7 @@ def _read_frames(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes, bool]
                 pending = b"" if reader.eof else file.read(_CHUNK_BYTES)
         except zstandard.ZstdError as error:
             problem = "this is no sound zstd frame"
-            raise JournalError(path, problem, _RESTORE, offset_bytes=offset) from error
+            raise JournalError(path, problem, RESTORE, offset_bytes=offset) from error
         yield offset, b"".join(parts), reader.eof
         offset += taken - len(reader.unused_data)
         pending = reader.unused_data or file.read(_CHUNK_BYTES)
@@ -117,9 +120,6 @@ def _is_torn_start(pending: bytes, file: BinaryIO) -> bool:
         if not pending:
             return True
     return False
-
-
-_RESTORE: Final = "restore the file from a backup"
 
 
 def _too_long(path: Path, number: int, offset: int, line_bytes_max: int) -> JournalError:
