@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from collections.abc import Callable
@@ -436,6 +437,34 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert "no regular file" in str(refusal(tmp_path / "pipe"))
     assert "no such file" in str(refusal(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize("sound_reads", [0, 1, 2])
+def test_a_disk_that_fails_at_any_read_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sound_reads: int
+) -> None:
+    """The first look at the magic, the header and the events alike."""
+    path = write_session(tmp_path, create_at(0))
+
+    class Failing(io.BytesIO):
+        left = sound_reads
+
+        def read(self, size: int | None = -1) -> bytes:
+            self._use_up()
+            return super().read(size)
+
+        def readline(self, size: int | None = -1) -> bytes:
+            self._use_up()
+            return super().readline(size)
+
+        def _use_up(self) -> None:
+            if self.left == 0:
+                raise OSError(5, "Input/output error")
+            self.left -= 1
+
+    content = path.read_bytes()
+    monkeypatch.setattr(Path, "open", lambda *_: Failing(content))
+    assert "input/output error" in str(refusal(path))
 
 
 def test_a_path_is_shown_on_one_line_whatever_it_holds(tmp_path: Path) -> None:

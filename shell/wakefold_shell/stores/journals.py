@@ -46,7 +46,8 @@ class Journal:
     def __init__(self, path: Path, file: BinaryIO, line_bytes_max: int) -> None:
         """Read the header of an open file; `JournalError` if there is none."""
         self.path = path
-        self.compressed = is_compressed(file)
+        with refusals(path):
+            self.compressed = is_compressed(file)
         self.line = 0
         self.offset_bytes = 0
         self.next_seq: int | None = 0
