@@ -74,15 +74,30 @@ def test_run_once_delivers_what_is_due_and_nothing_twice(gate: Path) -> None:
     assert (first.returncode, first.stdout, first.stderr) == (0, GATE_FRAMES, "")
     original = (JOURNALS / "seed/gate/session.jsonl").read_bytes()
     added = (gate / "session.jsonl").read_bytes().removeprefix(original)
-    now_ms = core.parse_instant("2027-03-14T12:00:00.000Z")
+    rows = [json.loads(row) for row in added.splitlines()]
+    assert [row["seq"] for row in rows] == list(range(176, 176 + len(rows)))
+    assert {row["time"] for row in rows} == {core.parse_instant("2027-03-14T12:00:00.000Z")}
+    turn = [
+        "turn/start",
+        "agent/inbox/spliced",
+        "step/start",
+        "user/message",
+        "user/message",
+        "step/end",
+        "turn/end",
+    ]
+    assert [row["type"] for row in rows] == [
+        *("agent/inbox/spliced", "schedule/change", *turn),
+        *("agent/inbox/spliced", "schedule/change", "schedule/change", *turn),
+    ]
     accepted = {"acceptedAt": "2027-03-14T12:00:00.000Z"}
     head = {"version": 1, "operation": "dispatch"}
-    assert [json.loads(row) for row in added.splitlines()] == [
-        {"type": "schedule/change", "seq": 176 + n, "time": now_ms, "data": {**head, **data}}
-        for n, data in enumerate(
-            [{"id": "schedule-4"}, {"id": "schedule-2"} | accepted, {"id": "schedule-1"} | accepted]
-        )
+    assert [row["data"] for row in rows if row["type"] == "schedule/change"] == [
+        {**head, "id": "schedule-4"},
+        {**head, "id": "schedule-2", **accepted},
+        {**head, "id": "schedule-1", **accepted},
     ]
+    assert [row["data"]["turn"] for row in rows if row["type"] == "turn/start"] == [6, 7]
     assert wakefold("validate", gate).returncode == 0
     second = wakefold("run", "--session", gate, "--once", "--now", AFTER_ALL)
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
@@ -114,7 +129,7 @@ def test_run_tells_of_a_torn_tail_and_goes_on(tmp_path: Path) -> None:
     done = wakefold("run", "--session", tmp_path, "--once", "--now", AFTER_ALL)
     assert done.returncode == 0
     assert f"(byte {len(sound)})" in done.stderr
-    assert path.read_bytes().startswith(sound + b'{"type":"schedule/change","seq":1,')
+    assert path.read_bytes().startswith(sound + b'{"type":"agent/inbox/spliced","seq":1,')
 
 
 def test_run_appends_to_a_compressed_journal(tmp_path: Path) -> None:
@@ -125,7 +140,7 @@ def test_run_appends_to_a_compressed_journal(tmp_path: Path) -> None:
     arguments = ("run", "--session", tmp_path, "--once", "--now", AFTER_ALL)
     assert wakefold(*arguments).stdout.count("occurrence_at") == 2
     assert wakefold(*arguments).stdout == ""
-    assert wakefold_json("validate", tmp_path)["journals"][0]["events"] == 133
+    assert wakefold_json("validate", tmp_path)["journals"][0]["events"] == 141
 
 
 def test_run_under_published_delivers_without_a_gate(tmp_path: Path) -> None:
@@ -175,9 +190,8 @@ def test_run_waits_delivers_and_stops_cleanly_on_a_signal(
 
 
 def test_run_tells_that_nobody_reads_and_keeps_the_reminder(tmp_path: Path) -> None:
-    """A message that could not be handed over stays due."""
-    path = write_session(tmp_path, create_at(0))
-    before = path.read_bytes()
+    """A message that nobody took stays in the inbox and is offered by the next runner, with its key."""
+    write_session(tmp_path, create_at(0))
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
@@ -191,7 +205,10 @@ def test_run_tells_that_nobody_reads_and_keeps_the_reminder(tmp_path: Path) -> N
     assert done.returncode == 1
     assert "nobody reads standard output" in done.stderr
     assert "Traceback" not in done.stderr
-    assert path.read_bytes() == before
+    assert wakefold_json("receipts", tmp_path)["receipts"][0]["delivery"] == "waiting"
+    again = wakefold("run", "--session", tmp_path, "--once", "--now", AFTER_ALL)
+    assert again.stdout.count('schedule_id_json: "schedule-1"') == 1
+    assert wakefold_json("receipts", tmp_path)["receipts"][0]["delivery"] == "handed-over"
 
 
 def test_a_runner_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -291,6 +308,7 @@ def test_receipts_tell_what_was_dispatched_and_how_late() -> None:
             "occurrenceAt": "2026-11-30T10:27:44.946Z",
             "dispatchedAt": "2026-11-30T10:27:44.947Z",
             "lateMs": 1,
+            "delivery": "handed-over",
         },
         {
             "seq": 221,
@@ -299,6 +317,7 @@ def test_receipts_tell_what_was_dispatched_and_how_late() -> None:
             "occurrenceAt": "2026-11-30T10:27:48.514Z",
             "dispatchedAt": "2026-11-30T10:27:48.515Z",
             "lateMs": 1,
+            "delivery": "handed-over",
         },
     ]
     table = wakefold("receipts", JOURNALS / "published/fork").stdout

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import stat
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from command import EXECUTABLE, wakefold, wakefold_json
+from command import wakefold, wakefold_json
 from journal_files import JOURNALS, create_at, write_session
 
 NOW = ("--now", "2027-01-04T12:00:00Z")
@@ -156,22 +155,6 @@ def test_a_corrupt_session_is_named_with_its_line_and_left_alone(tmp_path: Path)
     done = wakefold("create", "--session", tmp_path, "x", "--after", "60")
     assert "no JSON" in done.stderr
     assert path.read_bytes() == broken
-
-
-def test_a_session_that_a_runner_owns_is_named_with_its_pid(tmp_path: Path) -> None:
-    """Never two writers."""
-    write_session(tmp_path)
-    runner = subprocess.Popen(
-        [EXECUTABLE, "run", "--session", tmp_path], stderr=subprocess.PIPE, text=True
-    )
-    assert runner.stderr is not None
-    assert "nothing planned" in runner.stderr.readline()
-    done = wakefold("list", "--session", tmp_path)
-    runner.terminate()
-    runner.wait()
-    runner.stderr.close()
-    assert done.returncode == 1
-    assert f"process {runner.pid} owns this session" in done.stderr
 
 
 def test_a_real_session_gets_a_reminder_more(tmp_path: Path) -> None:

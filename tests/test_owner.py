@@ -10,11 +10,13 @@ import pytest
 
 from journal_files import NOON_MS
 from wakefold import Create, Event, Record, encode_change, error_value, fold, list_active
+from wakefold.conversations import Draft
 from wakefold.events import AtRecord, EveryRecord
 from wakefold.rejections import PersistenceUncertain
 from wakefold.tools import answer_value
 from wakefold_shell import owner
-from wakefold_shell.owner import Session, UnavailableError
+from wakefold_shell.errors import UnavailableError
+from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Followup
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +30,7 @@ class World:
             Event("schedule/change", seq, 1, encode_change(Create(schedule=record)))
             for seq, record in enumerate(records)
         ]
-        self.seed_length = 0
+        self.seed_length = self.delegation_depth = 0
         self.time_zone: str | None = None
         self.now_ms = now_ms
         self.diary: list[str] = []
@@ -58,10 +60,11 @@ class World:
         self._break("claim")
         return not self.busy
 
-    def hand_over(self, followup: Followup) -> None:
+    def hand_over(self, followup: Followup) -> Sequence[Draft]:
         self._break("hand over")
         self.diary.append("hand over")
         self.followups.append(followup)
+        return ()
 
     def release(self) -> None:
         self.diary.append("release")
@@ -103,8 +106,16 @@ async def live_once(world: World) -> list[str]:
     """One life until nothing is due; its warnings."""
     warnings: list[str] = []
     with anyio.fail_after(5):
-        await Session(world, world, world, once=True, on_warning=warnings.append).run()
+        await make_short(world, warnings).run()
     return warnings
+
+
+def make_short(world: World, warnings: list[str]) -> Session:
+    """A session that ends when it comes to rest."""
+    session = Session(
+        world, world, world, on_warning=warnings.append, on_wait=lambda _: session.dispose()
+    )
+    return session
 
 
 @asynccontextmanager
@@ -182,7 +193,7 @@ async def test_whatever_the_world_raises_is_a_warning_and_nothing_more(
     world = World(at("a"))
     world.broken = {broken}
     warnings: list[str] = []
-    session = Session(world, world, world, once=True, on_warning=warnings.append)
+    session = make_short(world, warnings)
     await session.run()
     assert warnings == [warning]
     assert str(session.trouble) == broken

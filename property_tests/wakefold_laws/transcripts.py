@@ -16,9 +16,11 @@ import anyio.lowlevel
 from wakefold import Event
 from wakefold import effects as order
 from wakefold import signals as fact
+from wakefold.conversations import Draft
 from wakefold.tools import answer_value
 from wakefold_laws.virtual_world import Failing, Json, VirtualWorld
-from wakefold_shell.owner import Call, Session, UnavailableError
+from wakefold_shell.errors import UnavailableError
+from wakefold_shell.owner import Call, Session
 from wakefold_shell.protocols import Followup
 
 BACKENDS: Final = tuple(name for name in ("asyncio", "trio") if find_spec(name) is not None)
@@ -54,6 +56,8 @@ class _Shell:
     def time_zone(self) -> str | None:
         return self.world.time_zone
 
+    delegation_depth = 0
+
     def read_events(self, start: int) -> Iterable[Event]:
         return self.world.read_events(start)
 
@@ -74,8 +78,9 @@ class _Shell:
     def claim(self) -> bool:
         return self.world.claim()
 
-    def hand_over(self, followup: Followup) -> None:
+    def hand_over(self, followup: Followup) -> Sequence[Draft]:
         self.world.queue(followup.message)
+        return ()
 
     def release(self) -> None:
         self.world.release()

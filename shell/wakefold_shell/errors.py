@@ -14,6 +14,26 @@ class ShellError(Exception):
     """
 
 
+class UnavailableError(ShellError):
+    """The session cannot serve: it is disposed, its tasks have ended, or its log cannot be read."""
+
+
+class UnconfirmedError(ShellError):
+    """A word is written, but the store does not confirm that it is durable."""
+
+    def __init__(self) -> None:
+        """Its sentence is always the same."""
+        super().__init__("the store does not confirm that the word is durable: check the disk.")
+
+
+class ReentryError(ShellError):
+    """A host, a store or an observer calls the session from inside a call of the session's own."""
+
+
+class CompositionError(ShellError):
+    """The parts do not make a session: no store, or a child session that has no reminders."""
+
+
 class JournalError(ShellError):
     """A journal cannot be read or written.
 

@@ -16,29 +16,14 @@ import anyio.lowlevel
 from returns.pipeline import is_successful
 from returns.result import Failure
 
-from wakefold import (
-    SEED,
-    Profile,
-)
+from wakefold import SEED, Profile
 from wakefold import signals as fact
+from wakefold import tools as step
+from wakefold.conversations import draft_change
 from wakefold.owners import Phase
 from wakefold.rejections import InternalError
-from wakefold.tools import (
-    Append,
-    Barrier,
-    Confirmed,
-    LogRead,
-    Program,
-    ReadClock,
-    ReadLog,
-    Refused,
-    Sampled,
-    StepAnswer,
-    ToolAnswer,
-    ToolName,
-    open_call,
-)
-from wakefold_shell.errors import ShellError
+from wakefold.tools import ToolAnswer, ToolName, open_call
+from wakefold_shell.errors import CompositionError, ReentryError, UnavailableError
 from wakefold_shell.performer import Performer
 from wakefold_shell.protocols import Clock, Host, Store
 
@@ -46,16 +31,12 @@ BARRIER_SECONDS_MAX: Final = 30.0
 """How long a barrier may take before it counts as not acknowledged."""
 
 
-class UnavailableError(ShellError):
-    """The session is gone: a tool was called after its disposal, or its tasks have ended."""
-
-
 class Call:
     """One tool call in the FIFO: `submit` gives it, `cancel` takes it back as far as that goes."""
 
     def __init__(self) -> None:
         """A call that waits; `program` is what runs when its turn comes."""
-        self.program: Program | None = None
+        self.program: step.Program | None = None
         self.cancelled = False
         self.answer: ToolAnswer = Failure(InternalError())
         self.done = anyio.Event()
@@ -74,27 +55,36 @@ class Session(Performer):
     """One live session. `run` it in a task; `call` its tools from others.
 
     `on_warning` is told the kind of each warning; `on_wait`, whenever the session comes to rest, the
-    instant (epoch ms) that it waits for (`None`: nothing is planned). With `once` the session ends when
-    nothing is due.
+    instant (epoch ms) that it waits for (`None`: nothing is planned). `CompositionError` without a
+    store, and for a child session (spec section 13).
     """
 
     def __init__(
         self,
-        store: Store,
+        store: Store | None,
         host: Host,
         clock: Clock,
         *,
         profile: Profile = SEED,
-        once: bool = False,
         on_warning: Callable[[str], None] = lambda _: None,
         on_wait: Callable[[int | None], None] = lambda _: None,
     ) -> None:
         """The session's world, and who is told of what goes on."""
+        if store is None:
+            raise CompositionError("reminders need a store for the session's log: open one first.")
+        if store.delegation_depth > 0:
+            raise CompositionError(
+                f"this is a child session (delegationDepth {store.delegation_depth}), which has no "
+                "reminders: use those of the session that a person speaks to."
+            )
         super().__init__(store, host, clock, profile)
-        self._once, self._tell_warning, self._tell_wait = once, on_warning, on_wait
+        self.tell_warning, self._tell_wait = on_warning, on_wait
         self._queue: deque[Call | None] = deque()  # None: a turn for the owner
         self._stirred = anyio.Event()
         self._running: Call | None = None
+        self._worker: int | None = None  # the task that awaits barriers
+        self._confirmed = anyio.Event()
+        self._confirmed_position = -1
         self._closed = False
 
     def on_turn(self) -> None:
@@ -102,19 +92,20 @@ class Session(Performer):
         self._queue.append(None)
         self._stirred.set()
 
-    def on_warning(self, kind: str) -> None:
-        """Pass the warning on."""
-        self._tell_warning(kind)
-
     def on_end(self) -> None:
         """Let the worker see that the owner is gone."""
         self._stirred.set()
+
+    @property
+    def resting(self) -> bool:
+        """Whether nothing is under way or queued: the session waits for an instant or for somebody."""
+        return self._running is None and not self._queue and not self.owner_has_turn
 
     async def run(self) -> None:
         """Own the session until it is disposed or cancelled; a bad log faults the owner, told once."""
         try:
             async with anyio.create_task_group() as self._tasks:
-                self._load()
+                self.load()
                 self.signal(fact.Nudged())
                 await self._work()
                 self._tasks.cancel_scope.cancel()
@@ -134,7 +125,12 @@ class Session(Performer):
         return call.answer
 
     def submit(self, tool: ToolName, arguments: object) -> Call:
-        """Put a call into the FIFO; refusals that need no queue are answered already."""
+        """Put a call into the FIFO; refusals that need no queue are answered already.
+
+        `UnavailableError` after the end, `ReentryError` from inside a publication or a barrier, where
+        waiting for the answer would never end.
+        """
+        self.refuse_reentry()
         if self._closed:
             raise UnavailableError("this session is closed: open it again.")
         opened = open_call(tool, arguments)
@@ -146,6 +142,12 @@ class Session(Performer):
         else:
             call.finish(Failure(opened.failure()))
         return call
+
+    def refuse_reentry(self) -> None:
+        """`ReentryError` if the caller is being called by this session, a barrier included."""
+        super().refuse_reentry()
+        if self._worker is not None and anyio.get_current_task().id == self._worker:
+            raise ReentryError("the session was called from inside its own barrier.")
 
     def dispose(self) -> None:
         """Ask the session to end: later calls are unavailable, waiting ones count as cancelled."""
@@ -159,14 +161,23 @@ class Session(Performer):
         """Have the owner look again, after a tool's barrier."""
         self.signal(fact.Nudged())
 
+    async def confirm(self) -> bool:
+        """Have a barrier in the FIFO: whether all that is in the log by now is durable."""
+        return is_successful(await self.call("schedule_list", {}))
+
+    async def wait_confirmed(self) -> None:
+        """Return once all that is in the log by now is durable; it asks for no barrier of its own."""
+        position = self._position
+        while self._confirmed_position < position:
+            await self._confirmed.wait()
+
     async def _work(self) -> None:
         """Give turns, one at a time, until the owner is gone."""
+        self._worker = anyio.get_current_task().id
         while self.owner.phase is not Phase.GONE:
-            if not self._queue and self._once:
-                self.dispose()
             if not self._queue:
-                self._tell_wait(self._armed_for_ms if self._timer else None)
                 self._stirred = anyio.Event()
+                self._tell_wait(self._armed_for_ms if self._timer else None)
                 await self._stirred.wait()
                 continue
             self._running = self._queue.popleft()
@@ -188,55 +199,60 @@ class Session(Performer):
             else:
                 self.signal(fact.FlushRefused())
 
-    async def _run_call(self, call: Call, program: Program) -> None:
-        answer: StepAnswer | None = None
+    async def _run_call(self, call: Call, program: step.Program) -> None:
+        answer: step.StepAnswer | None = None
         sampled = False
         while True:
             try:
-                step = program.send(answer) if answer else next(program)
+                wanted = program.send(answer) if answer else next(program)
             except StopIteration as end:
                 call.finish(end.value)
                 return
-            match step:
-                case Barrier():
+            match wanted:
+                case step.Barrier():
                     answer = await self._confirm()
-                case ReadClock():
+                case step.ReadClock():
                     answer = self._sample()
-                    sampled = isinstance(answer, Sampled)
-                case ReadLog():
+                    sampled = isinstance(answer, step.Sampled)
+                case step.ReadLog():
                     answer = self._read_log()
-                case Append(change=change):
+                case step.Append(change=change):
                     if call.cancelled:
                         call.finish(Failure(InternalError()))
                         return
                     if not sampled:
                         self._sample()  # a delete needs no clock but for the event's own time
-                    answer = self._append([change])
+                    answer = self._append([draft_change(change)])
                 case _:
-                    assert_never(step)
+                    assert_never(wanted)
 
-    async def _confirm(self) -> StepAnswer:
+    async def _confirm(self) -> step.StepAnswer:
         """A tool's barrier: then the owner looks again, and the tool sees the log."""
         if not await self._flush():
-            return Refused()
+            return step.Refused()
         with suppress(Exception):  # a recompute that fails never changes an answer
             self.recompute()
-        return Confirmed(log=self._see_log())
+        return step.Confirmed(log=self._see_log())
 
     async def _flush(self) -> bool:
         """The barrier, never cancelled before its deadline; anything but true is a refusal."""
         confirmed = False
+        position = self._position
         with anyio.move_on_after(BARRIER_SECONDS_MAX, shield=True):
             try:
-                confirmed = await self._store.flush() is True
+                confirmed = await self.store.flush() is True
             except Exception as trouble:  # noqa: BLE001 - whatever the store raises means uncertain
                 self.trouble = trouble
         await anyio.lowlevel.checkpoint()  # a session that was cancelled meanwhile ends here
+        if confirmed:
+            self._confirmed_position = position
+            self._confirmed.set()
+            self._confirmed = anyio.Event()
         return confirmed
 
-    def _read_log(self) -> StepAnswer:
+    def _read_log(self) -> step.StepAnswer:
         try:
-            return LogRead(self._store.time_zone, list(self._store.read_events(0)))
+            return step.LogRead(self.store.time_zone, list(self.store.read_events(0)))
         except Exception as trouble:  # noqa: BLE001 - the core decides what an unreadable log means
             self.trouble = trouble
-            return Refused()
+            return step.Refused()

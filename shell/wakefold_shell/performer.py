@@ -16,20 +16,19 @@ from anyio.abc import TaskGroup
 from returns.pipeline import is_successful
 
 from wakefold import (
-    SCHEDULE_CHANGE,
     CorruptScheduleLog,
     Event,
     Ledger,
     Profile,
-    encode_change,
     fold,
 )
 from wakefold import effects as order
 from wakefold import signals as fact
-from wakefold.events import Change
+from wakefold.conversations import Draft, draft_change
 from wakefold.lifecycle import advance
 from wakefold.owners import Owner
 from wakefold.tools import Appended, Refused, Sampled, StepAnswer
+from wakefold_shell.errors import ReentryError, UnavailableError
 from wakefold_shell.protocols import Clock, Followup, Host, Store
 
 
@@ -38,7 +37,8 @@ class Performer:
 
     `fault` is what makes the log corrupt, `trouble` the last exception that store, host or clock
     raised: the core is told that one came, never which. The worker of a subclass sees to the turns
-    that are asked for (`on_turn`) and to `barrier_wanted` while `owner_has_turn`.
+    that are asked for (`on_turn`) and to `barrier_wanted` while `owner_has_turn`. `tell_warning` hears
+    of each warning, `tell_event` of each event of the log as it is first seen; neither may raise.
     """
 
     def __init__(self, store: Store, host: Host, clock: Clock, profile: Profile) -> None:
@@ -47,21 +47,20 @@ class Performer:
         self.fault: CorruptScheduleLog | None = None
         self.trouble: Exception | None = None
         self.owner_has_turn = self.barrier_wanted = False
-        self._store, self._host, self._clock, self._profile = store, host, clock, profile
+        self.store, self.host, self.clock, self._profile = store, host, clock, profile
         self._position = 0
         self._now_ms = 0  # the last clock sample, which stamps what is appended after it
         self._signals: deque[fact.Signal] = deque()
-        self._advancing = self._unreadable = False
+        self._advancing = self._publishing = self._unreadable = False
+        self._loaded = False
+        self.tell_event: Callable[[Event], None] = lambda _: None
+        self.tell_warning: Callable[[str], None] = lambda _: None
         self._timer: anyio.CancelScope | None = None
         self._armed_for_ms = 0
         self._tasks: TaskGroup | None = None
 
     def on_turn(self) -> None:
         """The owner asks for a turn in the FIFO."""
-        raise NotImplementedError
-
-    def on_warning(self, kind: str) -> None:
-        """The owner warns."""
         raise NotImplementedError
 
     def on_end(self) -> None:
@@ -90,19 +89,48 @@ class Performer:
         """Another owner has taken the session: this one stops and warns of nothing."""
         self.signal(fact.Detached())
 
-    def _load(self) -> None:
-        """Fold the whole log once; from here on it grows event by event."""
-        found = self._fold()
+    def record(self, drafts: Sequence[Draft]) -> None:
+        """Write what else happened in the session: turns, words. Durable with the next barrier.
+
+        Raises what the store or the clock raises, and `ReentryError` from inside a publication.
+        """
+        self.refuse_reentry()
+        if self.owner.ledger is None:
+            raise UnavailableError("the log of this session cannot be read: nothing is written to it.")
+        self._now_ms = self.clock.read_ms()
+        self._write(drafts)
+
+    def refuse_reentry(self) -> None:
+        """`ReentryError` if the caller is being called by this session."""
+        if self._advancing or self._publishing:
+            raise ReentryError(
+                "the session was called from inside one of its own calls: return from it first, then "
+                "call from a task of your own."
+            )
+
+    def load(self) -> None:
+        """Fold the whole log, once; from here on it grows event by event. `run` sees to it, too."""
+        if self._loaded:
+            return
+        self._loaded = self._publishing = True
+        found = self._fold(self.tell_event)
+        self._publishing = False
         if isinstance(found, Ledger):
             self.owner = Owner(ledger=found)
             self._position = found.position
         else:
             self.fault = found
 
-    def _fold(self) -> Ledger | CorruptScheduleLog | None:
+    def _fold(self, see: Callable[[Event], None]) -> Ledger | CorruptScheduleLog | None:
         """What the log comes to, else why it is corrupt, else (it cannot be read) nothing."""
+
+        def show(event: Event) -> Event:
+            see(event)
+            return event
+
         try:
-            folded = fold(self._store.read_events(0), self._store.seed_length, self._profile)
+            events = map(show, self.store.read_events(0))
+            folded = fold(events, self.store.seed_length, self._profile)
         except Exception as trouble:  # noqa: BLE001 - the core decides what an unreadable log means
             self.trouble, self._unreadable = trouble, True
             return None
@@ -113,14 +141,17 @@ class Performer:
         if self.owner.ledger is None:
             return False  # lost for good: nothing more is read, so that a reader stands at the fault
         try:
-            events = list(self._store.read_events(self._position))
+            events = list(self.store.read_events(self._position))
         except Exception as trouble:  # noqa: BLE001 - whatever the store raises, the log is unreadable
             self.trouble, self._unreadable = trouble, True
             self.signal(fact.LogLost())
             return False
         self._position += len(events)
+        self._publishing, before = True, self._publishing
         for event in events:
+            self.tell_event(event)
             self.signal(fact.Recorded(event))
+        self._publishing = before
         return True
 
     def _see_log(self) -> Ledger | CorruptScheduleLog | None:
@@ -129,28 +160,35 @@ class Performer:
         if self.owner.ledger is not None:
             return self.owner.ledger
         if self.fault is None and not self._unreadable:
-            found = self._fold()  # an event since the start has broken it: look which
+            found = self._fold(lambda _: None)  # broken since the start: look by which event
             self.fault = found if isinstance(found, CorruptScheduleLog) else None
         return self.fault
 
-    def _append(self, changes: Sequence[Change]) -> StepAnswer:
+    def _append(self, drafts: Sequence[Draft]) -> StepAnswer:
         try:
-            self._store.append(
-                [
-                    Event(SCHEDULE_CHANGE, self._position + index, self._now_ms, encode_change(change))
-                    for index, change in enumerate(changes)
-                ]
-            )
+            self._write(drafts)
         except Exception as trouble:  # noqa: BLE001 - the core decides what a failed append means
             self.trouble = trouble
             return Refused()
-        finally:
-            self._report()
         return Appended()
+
+    def _write(self, drafts: Sequence[Draft]) -> None:
+        """Append events as one batch, stamped by the last clock sample, and tell the owner of them."""
+        self._publishing = True
+        try:
+            self.store.append(
+                [
+                    Event(draft.type, self._position + index, self._now_ms, draft.data)
+                    for index, draft in enumerate(drafts)
+                ]
+            )
+        finally:
+            self._publishing = False
+            self._report()
 
     def _sample(self) -> StepAnswer:
         try:
-            self._now_ms = self._clock.read_ms()
+            self._now_ms = self.clock.read_ms()
             return Sampled(self._now_ms)
         except Exception as trouble:  # noqa: BLE001 - the core decides what a failed clock means
             self.trouble = trouble
@@ -184,7 +222,7 @@ class Performer:
             case order.AwaitIdle():
                 self._start(self._wait_idle)
             case order.Warn(kind=kind):
-                self.on_warning(kind)
+                self.tell_warning(kind)
             case order.Disposed():
                 self.on_end()
             case _:
@@ -192,7 +230,7 @@ class Performer:
 
     def _claim(self) -> None:
         try:
-            granted = self._host.claim()
+            granted = self.host.claim()
         except Exception as trouble:  # noqa: BLE001 - the core decides what a broken claim means
             self.trouble = trouble
             self.signal(fact.Broke())
@@ -205,17 +243,18 @@ class Performer:
     def _hand_over(self, handed: order.HandOver) -> None:
         """Queue the message, then append every dispatch, without giving up control in between."""
         try:
-            self._host.hand_over(Followup(handed.message, handed.occurrences))
+            inbox = self.host.hand_over(Followup(handed.message, handed.occurrences))
         except Exception as trouble:  # noqa: BLE001 - the core decides what a failed message means
             self.trouble = trouble
             self.signal(fact.FollowupFailed())
             return
-        appended = isinstance(self._append(handed.changes), Appended)
+        drafts = (*inbox, *map(draft_change, handed.changes))
+        appended = isinstance(self._append(drafts), Appended)
         self.signal(fact.HandedOver() if appended else fact.AppendFailed())
 
     def _release(self) -> None:
         try:
-            self._host.release()
+            self.host.release()
         except Exception as trouble:  # noqa: BLE001 - the core decides what a broken host means
             self.trouble = trouble
             self.signal(fact.Broke())
@@ -223,7 +262,7 @@ class Performer:
     def _arm(self, until_ms: int, delay_ms: int) -> None:
         self._disarm()
         self._armed_for_ms = until_ms
-        sleep = self._clock.plan_sleep(until_ms, delay_ms)
+        sleep = self.clock.plan_sleep(until_ms, delay_ms)
         self._timer = scope = anyio.CancelScope()
 
         async def wake() -> None:
@@ -241,7 +280,7 @@ class Performer:
 
     async def _wait_idle(self) -> None:
         try:
-            await self._host.wait_idle()
+            await self.host.wait_idle()
         except Exception as trouble:  # noqa: BLE001 - the core decides what a failed wait means
             self.trouble = trouble
             self.signal(fact.IdleFailed())

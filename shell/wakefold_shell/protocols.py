@@ -13,6 +13,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from wakefold import Event
+from wakefold.conversations import Draft
 
 
 class Followup(Struct, frozen=True):
@@ -35,6 +36,11 @@ class Store(Protocol):
         """The zone of the session's header."""
         ...
 
+    @property
+    def delegation_depth(self) -> int:
+        """How deep a child session stands below the one that a person speaks to; 0 for that one."""
+        ...
+
     def read_events(self, start: int) -> Iterable[Event]:
         """The log from place `start` on, in order; an exception means that it cannot be read."""
         ...
@@ -55,8 +61,11 @@ class Host(Protocol):
         """Hold the agent's idle phase, so that no turn begins; false while a turn is under way."""
         ...
 
-    def hand_over(self, followup: Followup) -> None:
-        """Queue one message for the agent, at once; an exception means that it was not queued."""
+    def hand_over(self, followup: Followup) -> Sequence[Draft]:
+        """Queue one message for the agent, at once; an exception means that it was not queued.
+
+        What comes back is written in one batch with the dispatches: the inbox, if the log holds it.
+        """
         ...
 
     def release(self) -> None:

@@ -13,7 +13,7 @@ import wakefold
 from wakefold_shell.cli.demonstration import demo
 from wakefold_shell.cli.judging import conformance
 from wakefold_shell.cli.listing import next_, receipts
-from wakefold_shell.cli.managing import create, delete, list_
+from wakefold_shell.cli.managing import create, delete, list_, say_
 from wakefold_shell.cli.output import print_line, say, use_utf8
 from wakefold_shell.cli.reading import inspect, validate
 from wakefold_shell.cli.running import run as run_session
@@ -36,6 +36,7 @@ app.command("next")(next_)
 app.command()(create)
 app.command("list")(list_)
 app.command()(delete)
+app.command("say")(say_)
 app.command("run")(run_session)
 app.command()(conformance)
 

@@ -11,33 +11,20 @@ from typing import Any, Final
 import anyio
 
 from wakefold import format_instant
+from wakefold.conversations import Input
 from wakefold.tools import answer_value
 from wakefold_shell.cli.listing import encode_receipts, print_receipts, read_receipts
 from wakefold_shell.cli.options import LINE_BYTES_DEFAULT, JsonOption, ProfileName
 from wakefold_shell.cli.output import print_json, print_line
 from wakefold_shell.clocks import SystemClock
-from wakefold_shell.hosts.streams import AlwaysIdle
+from wakefold_shell.hosts.callbacks import CallbackAgent
+from wakefold_shell.hosts.inboxes import InboxHost
 from wakefold_shell.owner import Session
-from wakefold_shell.protocols import Followup
 from wakefold_shell.stores.journal_store import create_session, open_store
 from wakefold_shell.stores.rows import Header
 
 _DAY_MS: Final = 86_400_000
 _PATIENCE_SECONDS: Final = 30.0
-
-
-class _DemoHost(AlwaysIdle):
-    """Shows and keeps the messages, and tells when the first has come."""
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self.messages: list[str] = []
-        self.came = anyio.Event()
-        self._tell = tell
-
-    def hand_over(self, followup: Followup) -> None:
-        self.messages.append(followup.message)
-        self._tell(followup.message)
-        self.came.set()
 
 
 def demo(*, as_json: JsonOption = False) -> None:
@@ -56,13 +43,23 @@ def demo(*, as_json: JsonOption = False) -> None:
 
 async def _live(directory: Path, tell: Callable[[str], None]) -> tuple[list[str], list[str]]:
     """One short life of a session: its tools make reminders, its owner delivers the first."""
-    clock, host = SystemClock(), _DemoHost(tell)
+    clock = SystemClock()
+    messages: list[str] = []
+    came = anyio.Event()
+
+    async def take_turn(given: Input) -> str:
+        messages.append(given.text)
+        tell(given.text)
+        came.set()
+        return "Noted."
+
     create_session(directory, Header("session-demo", clock.read_ms(), time_zone="Europe/Berlin"))
     created: list[str] = []
     with open_store(directory) as store:
+        host = InboxHost(CallbackAgent(take_turn))
         session = Session(store, host, clock)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(session.run)
+            tasks.start_soon(host.run, session)
             tell("A scratch session, and three reminders as events in its log:\n")
             for arguments in _requests(clock.read_ms()):
                 view: Any = answer_value(await session.call("schedule_create", arguments))
@@ -70,9 +67,10 @@ async def _live(directory: Path, tell: Callable[[str], None]) -> tuple[list[str]
                 created.append(view["id"])
             tell(f"\nAsleep until {created[0]} is due. Then the agent is handed this message:\n")
             with anyio.fail_after(_PATIENCE_SECONDS):
-                await host.came.wait()
+                await came.wait()
+                await host.wait_idle()
             session.dispose()
-    return created, host.messages
+    return created, messages
 
 
 def _requests(now_ms: int) -> list[dict[str, object]]:

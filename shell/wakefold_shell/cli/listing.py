@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from wakefold import (
+    SCHEDULE_CHANGE,
     CorruptScheduleLog,
+    Event,
     either,
     format_instant,
     list_receipts,
     preview,
 )
+from wakefold.conversations import CONVERSATION_TYPES
+from wakefold.deliveries import UNKNOWN_DELIVERY, Delivery, describe_end, trace_deliveries
 from wakefold.receipts import DispatchReceipt, encode_receipt
 from wakefold.wakes import Upcoming
 from wakefold_shell.cli.options import (
@@ -92,29 +98,57 @@ def next_(
     _print_upcoming(coming, zone)
 
 
-def print_receipts(found: tuple[DispatchReceipt, ...]) -> None:
+def print_receipts(found: tuple[Delivered, ...]) -> None:
     """The receipts as a table for people."""
     print_table(
-        ("seq", "dispatched (UTC)", "occurrence (UTC)", "late", "id", "prompt"),
+        ("seq", "dispatched (UTC)", "occurrence (UTC)", "late", "delivery", "id", "prompt"),
         [
             (
-                str(entry.seq),
-                show_instant(entry.dispatched_at_ms),
-                show_instant(entry.receipt.occurrence_ms),
-                show_duration(entry.dispatched_at_ms - entry.receipt.occurrence_ms),
-                show_text(entry.receipt.schedule_id),
-                show_text(entry.receipt.prompt),
+                str(each.entry.seq),
+                show_instant(each.entry.dispatched_at_ms),
+                show_instant(each.entry.receipt.occurrence_ms),
+                show_duration(each.entry.dispatched_at_ms - each.entry.receipt.occurrence_ms),
+                _show_delivery(each.delivery),
+                show_text(each.entry.receipt.schedule_id),
+                show_text(each.entry.receipt.prompt),
             )
-            for entry in found
+            for each in found
         ],
     )
-    print_line("delivery: session-local; queued for the agent, which is not to say read")
+    print_line("session-local; handed-over: a turn took it and ended well, which is not to say read")
 
 
-def read_receipts(path: Path, profile: ProfileName, line_bytes_max: int) -> tuple[DispatchReceipt, ...]:
+def _name_failure(delivery: Delivery) -> dict[str, object]:
+    failed = delivery.outcome == "failed"
+    return {"failure": describe_end(delivery.detail)} if failed else {}
+
+
+def _show_delivery(delivery: Delivery) -> str:
+    if delivery.outcome != "failed":
+        return delivery.outcome
+    return show_text(describe_end(delivery.detail))
+
+
+class Delivered(Struct, frozen=True):
+    """A receipt, and what the log tells of its message's way to the agent."""
+
+    entry: DispatchReceipt
+    delivery: Delivery
+
+
+def read_receipts(path: Path, profile: ProfileName, line_bytes_max: int) -> tuple[Delivered, ...]:
     """Every receipt of a sound journal, inherited ones included; `JournalError` with the place."""
+    told: list[Event] = []  # what tells of turns: few among the events of a session
+
+    def keep(events: Iterator[Event]) -> Iterator[Event]:
+        for event in events:
+            if event.type in CONVERSATION_TYPES:
+                told.append(event)
+            yield event
+
     with open_journal(path, line_bytes_max) as opened:
-        fold_journal(opened, profile.profile, watch(opened, opened.read_events()))
+        events = opened.read_events(CONVERSATION_TYPES | {SCHEDULE_CHANGE})
+        fold_journal(opened, profile.profile, watch(opened, keep(events)))
         warn(opened)
     with open_journal(path, line_bytes_max) as opened:
         found = list_receipts(watch(opened, opened.read_events()), opened.header.seed_length)
@@ -122,19 +156,25 @@ def read_receipts(path: Path, profile: ProfileName, line_bytes_max: int) -> tupl
         def refuse(fault: CorruptScheduleLog) -> tuple[DispatchReceipt, ...]:
             raise explain_corruption(opened, fault)
 
-        return either(found, lambda entries: entries, refuse)
+        entries = either(found, lambda receipts: receipts, refuse)
+    traced = trace_deliveries(told, opened.header.seed_length)
+    keys = ((entry.receipt.schedule_id, entry.receipt.occurrence_ms) for entry in entries)
+    deliveries = (traced.get(key, UNKNOWN_DELIVERY) for key in keys)
+    return tuple(map(Delivered, entries, deliveries))
 
 
-def encode_receipts(found: tuple[DispatchReceipt, ...]) -> list[dict[str, object]]:
+def encode_receipts(found: tuple[Delivered, ...]) -> list[dict[str, object]]:
     """The receipts as the commands' JSON has them."""
     return [
         {
-            "seq": entry.seq,
-            **encode_receipt(entry.receipt),
-            "dispatchedAt": format_instant(entry.dispatched_at_ms),
-            "lateMs": entry.dispatched_at_ms - entry.receipt.occurrence_ms,
+            "seq": each.entry.seq,
+            **encode_receipt(each.entry.receipt),
+            "dispatchedAt": format_instant(each.entry.dispatched_at_ms),
+            "lateMs": each.entry.dispatched_at_ms - each.entry.receipt.occurrence_ms,
+            "delivery": each.delivery.outcome,
+            **_name_failure(each.delivery),
         }
-        for entry in found
+        for each in found
     ]
 
 

@@ -1,4 +1,4 @@
-"""The three tools on the command line: `create`, `list`, `delete`."""
+"""The three tools on the command line, `create`, `list`, `delete`, and a person's word, `say`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
 
-import anyio
 import typer
 
-from wakefold import SEED, parse_instant
-from wakefold.tools import ToolAnswer, ToolName, answer_value
+from wakefold import format_instant, parse_instant
+from wakefold.conversations import CONVERSATION_TYPES
+from wakefold.deliveries import UNKNOWN_DELIVERY, describe_end, trace_deliveries
 from wakefold.zones import canonicalize_zone
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
@@ -19,6 +19,7 @@ from wakefold_shell.cli.options import (
     NowOption,
     SessionOption,
     choose_clock,
+    parse_zone_option,
 )
 from wakefold_shell.cli.output import (
     name_local,
@@ -30,12 +31,9 @@ from wakefold_shell.cli.output import (
     show_local,
     show_text,
 )
-from wakefold_shell.cli.owning import explain
-from wakefold_shell.clocks import SystemClock
-from wakefold_shell.hosts.absent import AbsentHost
-from wakefold_shell.owner import Session
-from wakefold_shell.protocols import Clock
-from wakefold_shell.stores.journal_store import create_session, open_store, remove_session
+from wakefold_shell.cli.reaching import call_tool, say_word
+from wakefold_shell.stores.journal_store import create_session, remove_session
+from wakefold_shell.stores.journals import open_journal
 from wakefold_shell.stores.rows import Header
 
 AfterOption = Annotated[
@@ -67,6 +65,15 @@ ZoneOption = Annotated[
         help="The zone of --date and --time, such as Europe/Berlin; else the session's, if known.",
     ),
 ]
+SessionZoneOption = Annotated[
+    str | None,
+    typer.Option(
+        "--session-zone",
+        metavar="ZONE",
+        parser=parse_zone_option,
+        help="The zone of a new session; by default that of --zone, if given.",
+    ),
+]
 
 
 def create(  # noqa: PLR0913 - one option for each way to say when
@@ -79,6 +86,7 @@ def create(  # noqa: PLR0913 - one option for each way to say when
     date: DateOption = None,
     time: TimeOption = None,
     zone: ZoneOption = None,
+    session_zone: SessionZoneOption = None,
     now: NowOption = None,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
@@ -91,12 +99,15 @@ def create(  # noqa: PLR0913 - one option for each way to say when
     if local and at is not None:
         raise typer.BadParameter("give either --at or --date, --time and --zone")
     selectors = _present({"after_seconds": after, "every_seconds": every, "at": at or local or None})
-    clock = choose_clock(now)
     new = not session.exists()
     if new:
-        create_session(session, Header(f"session-{uuid4()}", clock.read_ms()))
+        own_zone = session_zone or (None if zone is None else canonicalize_zone(zone))
+        created_at_ms = choose_clock(now).read_ms()
+        create_session(session, Header(f"session-{uuid4()}", created_at_ms, time_zone=own_zone))
+    elif session_zone is not None:
+        raise typer.BadParameter("--session-zone is for a new session; this one exists")
     arguments = {"prompt": prompt, **selectors}
-    value, time_zone = _call(session, clock, "schedule_create", arguments, line_bytes_max)
+    value, time_zone = call_tool(session, now, "schedule_create", arguments, line_bytes_max)
     if new and "message" in value:
         remove_session(session)
     _answer(value, as_json=as_json)
@@ -115,7 +126,8 @@ def list_(
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """List the active reminders of a session, in the order of their creation."""
-    value, time_zone = _call(session, choose_clock(now), "schedule_list", {}, line_bytes_max)
+    value, time_zone = call_tool(session, now, "schedule_list", {}, line_bytes_max)
+    _tell_failures(session, value, line_bytes_max)
     _answer(value, as_json=as_json)
     if not as_json:
         print_table(
@@ -142,32 +154,52 @@ def delete(
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """End an active reminder; one that is not active is told, and nothing is written."""
-    value, _ = _call(session, SystemClock(), "schedule_delete", {"id": schedule_id}, line_bytes_max)
+    value, _ = call_tool(session, None, "schedule_delete", {"id": schedule_id}, line_bytes_max)
     _answer(value, as_json=as_json)
     if not as_json:
         print_line(f"{show_text(schedule_id)}: {'deleted' if value['deleted'] else 'not active'}")
 
 
-def _call(
-    directory: Path, clock: Clock, tool: ToolName, arguments: dict[str, object], line_bytes_max: int
-) -> tuple[Any, str | None]:
-    """A tool's value, and the zone of the session."""
-    with open_store(directory, line_bytes_max, say) as store:
-        session = Session(store, AbsentHost(), clock, profile=SEED)
-        answer = anyio.run(_call_once, session, tool, arguments)
-        if session.fault is not None:
-            raise explain(session, store, "corrupt_log")
-        if session.trouble is not None:
-            raise explain(session, store, "preflight_failed")
-        return answer_value(answer), store.time_zone
+def say_(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What the person says.")],
+    session: SessionOption,
+    *,
+    zone: Annotated[
+        str | None,
+        typer.Option(
+            "--zone", metavar="ZONE", parser=parse_zone_option, help="The person's zone, Europe/Berlin."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
+) -> None:
+    """Record a person's word as a turn of the session; a live runner gives it to its agent.
+
+    With --zone, a local time without a zone is read in it while that turn lasts, if it is the session's
+    own zone as well.
+    """
+    if text.strip() == "":
+        raise typer.BadParameter("say something: the text is empty")
+    said = say_word(session, text, zone, line_bytes_max)
+    if as_json:
+        print_json(said)
+        return
+    print_line("queued for the agent." if said["queued"] else "recorded; no runner is live to answer.")
 
 
-async def _call_once(session: Session, tool: ToolName, arguments: dict[str, object]) -> ToolAnswer:
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(session.run)
-        answer = await session.call(tool, arguments)
-        session.dispose()
-    return answer
+def _tell_failures(directory: Path, views: object, line_bytes_max: int) -> None:
+    """Of each active reminder whose last delivery failed, a sentence."""
+    if not isinstance(views, list):
+        return
+    with open_journal(directory, line_bytes_max) as journal:
+        events = journal.read_events(CONVERSATION_TYPES)
+        traced = trace_deliveries(events, journal.header.seed_length)
+    last = {schedule_id: (at, found) for (schedule_id, at), found in traced.items()}
+    for view in views:
+        at_ms, delivery = last.get(view["id"], (0, UNKNOWN_DELIVERY))
+        if delivery.outcome == "failed":
+            what = f"{show_text(view['id'])}: its delivery of {format_instant(at_ms)}"
+            say(f"{what} {describe_end(delivery.detail)}.")
 
 
 def _present(values: dict[str, object]) -> dict[str, object]:

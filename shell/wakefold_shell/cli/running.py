@@ -1,15 +1,23 @@
-"""`wakefold run`: own a session and deliver to standard output."""
+"""`wakefold run`: own one session or many, and give what is due to standard output or to a command."""
 
 from __future__ import annotations
 
+import resource
+import shutil
+import signal
 import sys
+from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import anyio
 import typer
 
-from wakefold import format_instant
+from wakefold.conversations import Input
+from wakefold.deliveries import describe_end
+from wakefold.events import Json
+from wakefold.json_text import format_json
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
     JsonOption,
@@ -17,43 +25,177 @@ from wakefold_shell.cli.options import (
     NowOption,
     ProfileName,
     ProfileOption,
-    SessionOption,
     choose_clock,
 )
-from wakefold_shell.cli.output import say, show_duration
-from wakefold_shell.cli.owning import own
-from wakefold_shell.hosts.streams import StreamHost, render_frame, render_json
-from wakefold_shell.stores.journal_store import open_store
+from wakefold_shell.cli.output import print_line, show_text
+from wakefold_shell.cli.waiting import StatusLine, Waits
+from wakefold_shell.hosts.commands import CommandAgent
+from wakefold_shell.hosts.inboxes import Agent
+from wakefold_shell.hosts.streams import StreamAgent, list_occurrences
+from wakefold_shell.runners import Runner
+from wakefold_shell.stores.rows import Header
+from wakefold_shell.supervisors import Supervisor
 
 
-def run(
-    session: SessionOption,
+class Deliver(StrEnum):
+    """Who gets the messages."""
+
+    STDOUT = "stdout"
+    EXEC = "exec"
+
+
+CommandArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[-- COMMAND ...]", help="With --deliver exec: what to run, no shell."),
+]
+OneSessionOption = Annotated[
+    Path | None, typer.Option("--session", metavar="DIR", help="The session's directory.")
+]
+RootOption = Annotated[
+    Path | None,
+    typer.Option("--root", metavar="DIR", help="All sessions below a directory, new ones too."),
+]
+DeliverOption = Annotated[
+    Deliver,
+    typer.Option(
+        "--deliver",
+        help="stdout: each reminder's frame. exec: a command per message, on its standard input.",
+    ),
+]
+TimeLimitOption = Annotated[
+    float,
+    typer.Option("--time-limit", metavar="SECONDS", min=0.1, help="End a command after it."),
+]
+OnceOption = Annotated[
+    bool, typer.Option("--once", help="Deliver what is due and end, instead of waiting.")
+]
+
+
+def run(  # noqa: PLR0913 - one option for each thing to choose
+    command: CommandArgument = None,
     *,
-    once: Annotated[
-        bool, typer.Option("--once", help="Deliver what is due and end, instead of waiting.")
-    ] = False,
+    session: OneSessionOption = None,
+    root: RootOption = None,
+    deliver: DeliverOption = Deliver.STDOUT,
+    time_limit: TimeLimitOption = 600.0,
+    once: OnceOption = False,
     now: NowOption = None,
     profile: ProfileOption = ProfileName.SEED,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
-    """Own a session: write each due reminder's frame to standard output and record its dispatch.
+    """Own a session, or all sessions below a directory: deliver what is due, record its dispatch.
 
-    Waits for the next one until SIGINT or SIGTERM. Everything but frames goes to standard error.
+    Waits for the next one until SIGINT or SIGTERM. Only frames, or the command's output, go to standard
+    output.
     """
-    clock = choose_clock(now)
-    host = StreamHost(sys.stdout, render_json if as_json else render_frame)
+    _check(session, root, deliver, command)
+    line = StatusLine()
+    delivery = _Delivery(command or [], time_limit, line, as_json=as_json)
+    waits = Waits(clock := choose_clock(now), line)
 
-    def announce(until_ms: int | None) -> None:
-        say(_describe_wait(until_ms, clock.read_ms()))
-
-    with open_store(session, line_bytes_max, say) as store:
-        anyio.run(
-            partial(own, store, host, clock, profile=profile.profile, once=once, on_wait=announce)
+    def make_runner(directory: Path) -> Runner:
+        return Runner(
+            directory,
+            delivery.choose_agent,
+            clock,
+            profile=profile.profile,
+            once=once,
+            line_bytes_max=line_bytes_max,
+            tell=line.say,
+            on_wait=partial(waits.note, directory),
         )
 
+    if root is None:
+        anyio.run(_live, make_runner(session or Path()), waits, line)
+    else:
+        _raise_file_limit()
+        anyio.run(_live, Supervisor(root, make_runner, once=once, tell=line.say), waits, line)
 
-def _describe_wait(until_ms: int | None, now_ms: int) -> str:
-    if until_ms is None:
-        return "nothing planned; waiting until stopped."
-    return f"waiting until {format_instant(until_ms)} ({show_duration(until_ms - now_ms)})."
+
+def _check(
+    session: Path | None, root: Path | None, deliver: Deliver, command: list[str] | None
+) -> None:
+    """Refuse options that do not go together, and a command that is not there."""
+    if (session is None) == (root is None):
+        raise typer.BadParameter("give either --session DIR or --root DIR")
+    if (deliver is Deliver.EXEC) != bool(command):
+        raise typer.BadParameter("--deliver exec and -- COMMAND go together")
+    if command and shutil.which(command[0]) is None:
+        raise typer.BadParameter(f"the command {command[0]!r} is not found or cannot be executed")
+
+
+async def _live(body: Runner | Supervisor, waits: Waits, line: StatusLine) -> None:
+    """Run until all is done or a signal asks for the end."""
+    failure: list[Exception] = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_stop_on_signal, body, line)
+        tasks.start_soon(waits.keep_showing)
+        try:
+            await body.run()
+        except Exception as error:  # noqa: BLE001 - raised below, outside the group
+            failure.append(error)
+        tasks.cancel_scope.cancel()
+    line.clear()
+    if failure:
+        raise failure[0]
+
+
+async def _stop_on_signal(body: Runner | Supervisor, line: StatusLine) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for number in signals:
+            line.say(f"stopped by {number.name}.")
+            body.stop()
+
+
+class _Delivery:
+    """How messages are given away, and what is shown of it."""
+
+    def __init__(
+        self, command: list[str], seconds_max: float, line: StatusLine, *, as_json: bool
+    ) -> None:
+        self._command, self._seconds_max = command, seconds_max
+        self._line, self._as_json = line, as_json
+
+    def choose_agent(self, directory: Path, header: Header) -> Agent:
+        """The agent of one session."""
+        if not self._command:
+            return StreamAgent(sys.stdout, partial(self._render, header))
+        named = {"WAKEFOLD_SESSION": str(directory.absolute()), "WAKEFOLD_SESSION_ID": header.id}
+        environment = {name: value for name, value in named.items() if "\0" not in value}
+        return CommandAgent(
+            self._command,
+            environment,
+            self._seconds_max,
+            self._pass_on,
+            partial(self._tell_end, header),
+        )
+
+    def _render(self, header: Header, given: Input) -> str:
+        self._line.clear()
+        return self._format(header, given, {}) if self._as_json else given.text
+
+    def _pass_on(self, chunk: bytes) -> None:
+        if not self._as_json:
+            self._line.clear()
+            sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+
+    def _tell_end(self, header: Header, given: Input, detail: Json) -> None:
+        if self._as_json:
+            print_line(self._format(header, given, detail))
+            sys.stdout.flush()
+        if detail.get("exitStatus") != 0:
+            self._line.say(f"{show_text(header.id)}: the command {describe_end(detail)}.")
+
+    @staticmethod
+    def _format(header: Header, given: Input, detail: Json) -> str:
+        named = {"session": header.id, "message": given.text, "occurrences": list_occurrences(given)}
+        return format_json({**named, **detail})
+
+
+def _raise_file_limit() -> None:
+    """As many open files as the system grants: a session takes three."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from uuid import uuid4
+
 import anyio
 
+from wakefold import Event
+from wakefold.conversations import (
+    Conversation,
+    Draft,
+    follow,
+    make_message,
+    name_person,
+    record_word,
+)
+from wakefold_shell.errors import UnconfirmedError
+from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Followup
 
 
 class AbsentHost:
     """Always busy, so that nothing is handed over; what is due stays due for a runner."""
 
+    def __init__(self) -> None:
+        """Nobody, who follows nothing."""
+        self._conversation = Conversation()
+
+    def observe(self, event: Event) -> None:
+        """Follow the log, for `say`."""
+        self._conversation = follow(self._conversation, event)
+
     def claim(self) -> bool:
         """Never granted."""
         return False
 
-    def hand_over(self, followup: Followup) -> None:
+    def hand_over(self, followup: Followup) -> Sequence[Draft]:
         """Refuse; a claim that is never granted is followed by no message."""
         del followup
         raise NotImplementedError
@@ -25,3 +47,17 @@ class AbsentHost:
     async def wait_idle(self) -> None:
         """Wait for ever."""
         await anyio.sleep_forever()
+
+    async def say(self, session: Session, text: str, client_time_zone: str | None) -> str:
+        """Write a person's word as a turn that nobody answers; its id, once it is durable.
+
+        The session must be running, and must have told its events to `observe`. Raises what the store
+        raises, and `UnconfirmedError`.
+        """
+        message_id = str(uuid4())
+        message = make_message(message_id, text, name_person(str(uuid4()), client_time_zone))
+        now_ms = session.clock.read_ms()
+        session.record(record_word(self._conversation, message, now_ms, str(uuid4())))
+        if not await session.confirm():
+            raise UnconfirmedError
+        return message_id

@@ -17,6 +17,7 @@ from typing import Final
 import anyio.to_thread
 
 from wakefold import SCHEDULE_CHANGE, Event
+from wakefold.conversations import CONVERSATION_TYPES, USER_MESSAGE
 from wakefold.json_text import format_json
 from wakefold_shell.errors import JournalError, explain_os_error, show_path
 from wakefold_shell.stores.journals import Journal, locate_journal, open_journal, refusals
@@ -25,8 +26,14 @@ from wakefold_shell.stores.rows import Header
 
 LOCK_NAME: Final = "session.lock"
 
-# What a tool may ask the whole log for: the reminders, and who said what in the open turn.
-_PARSED_TYPES: Final = frozenset({SCHEDULE_CHANGE, "user/message", "turn/start", "step/start"})
+# What an owner follows from the start, and what a tool may ask the whole log for besides: who said what
+# in the open turn.
+_OWNER_TYPES: Final = frozenset({SCHEDULE_CHANGE}) | CONVERSATION_TYPES
+_TOOL_TYPES: Final = _OWNER_TYPES | {USER_MESSAGE}
+
+
+class OwnedError(JournalError):
+    """Another process holds the writer lock of this session; it is named with its pid."""
 
 
 class JournalStore:
@@ -50,6 +57,7 @@ class JournalStore:
         self._end_bytes: int | None = None
         self._next_seq: int | None = None
         self._appended: list[Event] = []
+        self._synced = False  # an earlier writer may have died before its barrier
 
     @property
     def seed_length(self) -> int:
@@ -61,6 +69,11 @@ class JournalStore:
         """The zone of the session's header."""
         return self.journal.header.time_zone
 
+    @property
+    def delegation_depth(self) -> int:
+        """How deep a child session stands below its parent; 0 for none."""
+        return self.journal.header.delegation_depth
+
     def read_events(self, start: int) -> Iterator[Event]:
         """The log from place `start` on: from the file, or what was appended here since it was read."""
         if self._end_bytes is None:
@@ -71,7 +84,7 @@ class JournalStore:
             yield from self._appended[start - first :]
             return
         with open_journal(self.journal.path, self._line_bytes_max) as again:
-            yield from (e for e in again.read_events(_PARSED_TYPES) if e.seq >= start)
+            yield from (e for e in again.read_events(_TOOL_TYPES) if e.seq >= start)
 
     def append(self, events: Sequence[Event]) -> None:
         """Write events as one batch. Raises `JournalError`, and leaves the file as it was."""
@@ -86,28 +99,33 @@ class JournalStore:
             self._write(batch, end_bytes)
         except OSError as error:
             raise self._refuse(explain_os_error(error), "check the disk; nothing was kept") from error
-        self._end_bytes = end_bytes + len(batch)
+        self._end_bytes, self._synced = end_bytes + len(batch), False
         self._next_seq += len(events)
         self._appended.extend(events)
 
     async def flush(self) -> bool:
         """Whether the file's content is on the disk."""
+        if self._synced:
+            return True
+        end_bytes = self._end_bytes
         try:
             # Abandoned only when the caller's deadline for the barrier has passed.
             await anyio.to_thread.run_sync(os.fsync, self._descriptor, abandon_on_cancel=True)
         except OSError:
             return False
+        self._synced = end_bytes is not None and end_bytes == self._end_bytes
         return True
 
     def _read_file(self, start: int) -> Iterator[Event]:
         """The first reading, which also finds where the log ends."""
-        for event in self.journal.read_events():
+        for event in self.journal.read_events(_OWNER_TYPES):
             if event.seq >= start:
                 yield event
         if self.journal.warning is not None:
             self._on_warning(self.journal.warning)
         self._end_bytes = self.journal.sound_bytes
         self._next_seq = self.journal.next_seq
+        self.journal.close()  # a process with thousands of sessions has few descriptors to spare
 
     def _cut_torn_tail(self, end_bytes: int) -> None:
         length = os.fstat(self._descriptor).st_size
@@ -167,7 +185,7 @@ def hold_lock(directory: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
-            raise JournalError(
+            raise OwnedError(
                 directory, f"process {holder} owns this session", "stop it first"
             ) from error
         os.ftruncate(descriptor, 0)

@@ -89,6 +89,11 @@ class Journal:
             yield from _unpack(pending, 1)
         self.next_seq = seq if pending is None else None
 
+    def close(self) -> None:
+        """Let the file go, when its events have been read."""
+        self._file.close()
+        self._lines = iter(())
+
     def locate(self, problem: str, remedy: str) -> JournalError:
         """An error at the line that was read last."""
         return JournalError(self.path, problem, remedy, line=self.line, offset_bytes=self.offset_bytes)

@@ -26,12 +26,16 @@ class RowFault(Exception):
 
 
 class Header(Struct, frozen=True):
-    """The first line: which session this is. `seed_length` events were inherited from a parent."""
+    """The first line: which session this is.
+
+    `seed_length` events were inherited by a fork; `delegation_depth` is above 0 for a child session.
+    """
 
     id: str
     created_at_ms: int
     seed_length: int = 0
     time_zone: str | None = None
+    delegation_depth: int = 0
 
 
 class Row(Struct, frozen=True):
@@ -84,7 +88,10 @@ def read_header(content: bytes) -> Header:
     time_zone = value.get("timeZone")
     if time_zone is not None and not isinstance(time_zone, str):
         raise RowFault("the session header's timeZone is no text")
-    return Header(session_id, created_at, inherited, time_zone)
+    depth = read_safe_integer(value.get("delegationDepth", 0))
+    if depth is None or depth < 0:
+        raise RowFault("the session header's delegationDepth is no whole number from 0")
+    return Header(session_id, created_at, inherited, time_zone, depth)
 
 
 def read_row(content: bytes, parsed_types: frozenset[str]) -> Row:

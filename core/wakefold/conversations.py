@@ -1,0 +1,306 @@
+"""What a session's log tells of its conversation: the inbox, turns and words (spec section 13).
+
+This module decides what waits for the agent, whether a turn is open, and which events say so. It
+refuses to know how an agent answers, and what a reminder says. The names in the events are the
+storage format of every session log: they never change.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from wakefold.events import (
+    SCHEDULE_CHANGE,
+    Change,
+    Dispatch,
+    Event,
+    EveryRecord,
+    Json,
+    encode_change,
+)
+from wakefold.framing import read_frame
+from wakefold.instants import format_instant, read_safe_integer
+from wakefold.ledger import Ledger, accept_dispatch, evolve
+from wakefold.outcomes import either
+from wakefold.rejections import LogFault
+from wakefold.zones import canonicalize_zone, format_local
+
+INBOX_SPLICED: Final = "agent/inbox/spliced"
+TURN_START: Final = "turn/start"
+TURN_END: Final = "turn/end"
+STEP_START: Final = "step/start"
+STEP_END: Final = "step/end"
+USER_MESSAGE: Final = "user/message"
+
+CONVERSATION_TYPES: Final = frozenset({INBOX_SPLICED, TURN_START, TURN_END, STEP_START, STEP_END})
+"""The types of the events that `follow` reads; all others leave a conversation as it is."""
+
+REMINDER_SOURCE: Final[Json] = {"kind": "plugin", "plugin": "tool-schedule"}
+"""The source of a reminder's message: no external word, whatever the guard is told to count."""
+
+_REMINDER_PLUGINS: Final = frozenset({"tool-schedule", "schedule"})  # ours, and the released package's
+_TARGET: Final = "next-turn"
+
+
+class Draft(Struct, frozen=True):
+    """An event to be. Whoever appends it knows its seq and its time."""
+
+    type: str
+    data: Json
+
+
+def draft_change(change: Change) -> Draft:
+    """The event that stores a change."""
+    return Draft(SCHEDULE_CHANGE, encode_change(change))
+
+
+class Input(Struct, frozen=True):
+    """One message in the inbox, `message` as the log holds it.
+
+    `occurrences` are the reminders that it delivers, as (id, epoch ms): none for a person's word.
+    """
+
+    message: Json
+    queued_at_ms: int
+    text: str
+    occurrences: tuple[tuple[str, int], ...] = ()
+
+
+class Conversation(Struct, frozen=True):
+    """Where a conversation stands. Made by `follow`, event by event, from `Conversation()`.
+
+    The inbox is that of the own suffix, which begins at `seed_length`: what a parent session had
+    waiting is the parent's. `turn` is the latest turn's number, `step` the open step of an open turn,
+    `current` what the open turn answers.
+    """
+
+    seed_length: int = 0
+    inbox: tuple[Input, ...] = ()
+    turn: int = 0
+    turn_open: bool = False
+    step: int | None = None
+    current: Input | None = None
+
+
+def follow(conversation: Conversation, event: Event) -> Conversation:
+    """The conversation after one more event. What is malformed tells nothing and changes nothing."""
+    if event.type not in CONVERSATION_TYPES:
+        return conversation
+    fields = _object(event.data)
+    if event.type == INBOX_SPLICED:
+        return _splice(conversation, fields, event)
+    turn = read_safe_integer(fields.get("turn"))
+    if turn is None:
+        return conversation
+    if event.type == TURN_START:
+        return _stand(conversation, turn=turn, turn_open=True)
+    if event.type == TURN_END:
+        return _stand(conversation, turn=turn, turn_open=False)
+    step = read_safe_integer(fields.get("step")) if event.type == STEP_START else None
+    return _stand(conversation, turn=turn, turn_open=conversation.turn_open, step=step)
+
+
+def make_message(message_id: str, text: str, source: Json) -> Json:
+    """A message for the agent, in the journal's shape. The id must be unique in its session."""
+    content: list[object] = [{"type": "text", "text": text}]
+    return {"content": content, "source": source, "role": "user", "id": message_id}
+
+
+def name_person(rpc_id: str, client_time_zone: str | None) -> Json:
+    """The source of a person's word; the zone, canonical, where the person told it (section 5.1)."""
+    source: Json = {"kind": "user", "rpcId": rpc_id}
+    return source if client_time_zone is None else {**source, "clientTimeZone": client_time_zone}
+
+
+def queue_input(conversation: Conversation, message: Json) -> Draft:
+    """The splice that puts a message at the end of the inbox."""
+    start = len(conversation.inbox)
+    return Draft(INBOX_SPLICED, {"target": _TARGET, "start": start, "inserted": [message]})
+
+
+def begin_turn(conversation: Conversation, now_ms: int, reading_id: str) -> tuple[Draft, ...]:
+    """The events with which the first input of the inbox begins its turn.
+
+    They end with the time-context reading of section 5.1, a message of the given id. `IndexError` for
+    an empty inbox.
+    """
+    taken = Draft(INBOX_SPLICED, {"target": _TARGET, "start": 0, "removedCount": 1, "inserted": []})
+    first, *rest = _open_turn(conversation, conversation.inbox[0].message, now_ms, reading_id)
+    return (first, taken, *rest)
+
+
+def record_word(
+    conversation: Conversation, message: Json, now_ms: int, reading_id: str
+) -> tuple[Draft, ...]:
+    """A person's word as a whole turn, for where nobody is there to answer it."""
+    turn = conversation.turn + 1
+    return (
+        *end_turn(conversation, "interrupted"),
+        *_open_turn(conversation, message, now_ms, reading_id),
+        Draft(STEP_END, {"turn": turn, "step": 1}),
+        Draft(TURN_END, {"turn": turn, "reason": {"kind": "completed"}}),
+    )
+
+
+def answer_turn(conversation: Conversation, message_id: str, text: str) -> Draft:
+    """What the agent said in the open turn."""
+    return Draft(
+        "assistant/message",
+        {
+            "turn": conversation.turn,
+            "step": conversation.step,
+            "message": {
+                "role": "assistant",
+                "content": [{"type": "text", "text": text}],
+                "source": {"kind": "model"},
+                "id": message_id,
+            },
+        },
+    )
+
+
+EndKind = Literal["completed", "failed", "interrupted"]
+
+
+def end_turn(
+    conversation: Conversation, kind: EndKind, detail: Json | None = None
+) -> tuple[Draft, ...]:
+    """The events that close the open turn, none if no turn is open.
+
+    `interrupted` is for a turn that a crash left open: nobody knows what came of it.
+    """
+    if not conversation.turn_open:
+        return ()
+    reason = {"kind": kind, **(detail or {})}
+    end = Draft(TURN_END, {"turn": conversation.turn, "reason": reason})
+    if conversation.step is None:
+        return (end,)
+    return (Draft(STEP_END, {"turn": conversation.turn, "step": conversation.step}), end)
+
+
+def list_missing_dispatches(conversation: Conversation, ledger: Ledger) -> tuple[Dispatch, ...]:
+    """The dispatches that a crash cut off behind their messages, which wait in the inbox (section 8).
+
+    Such a message is not queued a second time. Where a dispatch would not stand for the occurrence
+    that the message names, it is left out: the owner decides, as if the message were not there.
+    """
+    missing: list[Dispatch] = []
+    for given in conversation.inbox:
+        for schedule_id, occurrence_ms in given.occurrences:
+            dispatch = _restore_dispatch(ledger, schedule_id, occurrence_ms, given.queued_at_ms)
+            if dispatch is None:
+                continue
+            event = Event(SCHEDULE_CHANGE, ledger.position, given.queued_at_ms, encode_change(dispatch))
+            after = either(evolve(ledger, event), lambda grown: grown, lambda _: None)
+            if after is not None:
+                ledger = after
+                missing.append(dispatch)
+    return tuple(missing)
+
+
+def _restore_dispatch(
+    ledger: Ledger, schedule_id: str, occurrence_ms: int, queued_at_ms: int
+) -> Dispatch | None:
+    """The dispatch of a message queued at an instant, if it stands for the occurrence named."""
+    record = ledger.records.get(schedule_id)
+    if record is None:
+        return None
+    dispatch = Dispatch(schedule_id, queued_at_ms if isinstance(record, EveryRecord) else None)
+    try:
+        delivered = accept_dispatch(record, dispatch)
+    except LogFault:
+        return None
+    return dispatch if delivered.occurrence_ms == occurrence_ms else None
+
+
+def _open_turn(
+    conversation: Conversation, message: Json, now_ms: int, reading_id: str
+) -> tuple[Draft, ...]:
+    turn = conversation.turn + 1
+    return (
+        Draft(TURN_START, {"turn": turn}),
+        Draft(STEP_START, {"turn": turn, "step": 1}),
+        Draft(USER_MESSAGE, message),
+        Draft(USER_MESSAGE, _read_time(reading_id, now_ms, _object(message.get("source")))),
+    )
+
+
+def _stand(
+    conversation: Conversation, *, turn: int, turn_open: bool, step: int | None = None
+) -> Conversation:
+    """A turn or a step begins or ends; what the turn answers goes with the turn."""
+    goes_on = turn_open and conversation.turn_open and turn == conversation.turn
+    return Conversation(
+        seed_length=conversation.seed_length,
+        inbox=conversation.inbox,
+        turn=turn,
+        turn_open=turn_open,
+        step=step,
+        current=conversation.current if goes_on else None,
+    )
+
+
+def _splice(conversation: Conversation, fields: Json, event: Event) -> Conversation:
+    start = read_safe_integer(fields.get("start"))
+    removed = read_safe_integer(fields.get("removedCount", 0))
+    inserted = fields.get("inserted")
+    if fields.get("target") != _TARGET or event.seq < conversation.seed_length:
+        return conversation
+    if start is None or start < 0 or removed is None or removed < 0 or not isinstance(inserted, list):
+        return conversation
+    inbox = conversation.inbox
+    taken = inbox[start : start + removed]
+    given = tuple(_read_input(_object(message), event.time_ms) for message in inserted)
+    return Conversation(
+        seed_length=conversation.seed_length,
+        inbox=inbox[:start] + given + inbox[start + removed :],
+        turn=conversation.turn,
+        turn_open=conversation.turn_open,
+        step=conversation.step,
+        current=taken[0] if taken and conversation.turn_open else conversation.current,
+    )
+
+
+def _read_input(message: Json, queued_at_ms: int) -> Input:
+    content = message.get("content")
+    blocks = map(_object, content) if isinstance(content, list) else ()
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    text = "\n".join(map(str, texts))
+    source = _object(message.get("source"))
+    ours = source.get("kind") == "plugin" and source.get("plugin") in _REMINDER_PLUGINS
+    occurrences = read_frame(text) if ours else ()
+    return Input(message, queued_at_ms, text, occurrences)
+
+
+def _read_time(message_id: str, now_ms: int, source: Json) -> Json:
+    """The reading that tells the agent the time, and the zone of the person who spoke, if known."""
+    zone = source.get("clientTimeZone")
+    text = f"It is {format_instant(now_ms)}.\nThe time zone of this request is not known."
+    if isinstance(zone, str) and canonicalize_zone(zone) == zone:
+        text = (
+            f"It is {_read_clock(now_ms, zone)}.\n"
+            f"Dates and times of this request that name no zone are those of {zone}."
+        )
+    return make_message(
+        message_id,
+        text,
+        {
+            "kind": "plugin",
+            "plugin": "time-context",
+            "form": "snapshot",
+            "sections": [{"name": "time-context", "text": text}],
+        },
+    )
+
+
+def _read_clock(now_ms: int, zone: str) -> str:
+    try:
+        return format_local(now_ms, zone)
+    except ValueError:  # within a day of the calendar's ends
+        return format_instant(now_ms)
+
+
+def _object(value: object) -> Json:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,110 @@
+"""Reaching a session for one thing: under its lock, or through the runner that lives in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+
+from wakefold.events import Json
+from wakefold.tools import ToolName, answer_value
+from wakefold_shell.cli.options import choose_clock
+from wakefold_shell.cli.output import say
+from wakefold_shell.errors import ShellError
+from wakefold_shell.hosts.absent import AbsentHost
+from wakefold_shell.owner import Session
+from wakefold_shell.runners import explain_warning
+from wakefold_shell.sockets import ask
+from wakefold_shell.stores.journal_store import OwnedError, open_store
+
+_PATIENCE_SECONDS: Final = 5.0
+"""How long an owner without an open door is waited for: it is about to open it, or to end."""
+
+_PAUSE_SECONDS: Final = 0.02
+
+
+def call_tool(
+    directory: Path,
+    now_ms: int | None,
+    tool: ToolName,
+    arguments: dict[str, object],
+    line_bytes_max: int,
+) -> tuple[Any, str | None]:
+    """A tool's value, and the zone of the session; `ShellError` where there is no value."""
+
+    async def call(session: Session, _: AbsentHost) -> object:
+        return answer_value(await session.call(tool, arguments))
+
+    request: Json = {"tool": tool, "arguments": arguments}
+    return _reach(directory, now_ms, call, request, line_bytes_max)
+
+
+def say_word(
+    directory: Path, text: str, client_time_zone: str | None, line_bytes_max: int
+) -> dict[str, Any]:
+    """Put a person's word into the session: its id, and whether it is queued for a live host."""
+
+    async def tell(session: Session, host: AbsentHost) -> object:
+        return {"id": await host.say(session, text, client_time_zone), "queued": False}
+
+    request: Json = {"say": text, "clientTimeZone": client_time_zone}
+    value, _ = _reach(directory, None, tell, request, line_bytes_max)
+    said: dict[str, Any] = value
+    return said
+
+
+_Job = Callable[[Session, AbsentHost], Awaitable[object]]
+
+
+def _reach(
+    directory: Path, now_ms: int | None, job: _Job, request: Json, line_bytes_max: int
+) -> tuple[Any, str | None]:
+    """Do the job under the writer's lock; where somebody holds it, ask them instead."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            return _do(directory, now_ms, job, line_bytes_max)
+        except OwnedError as owned:
+            if now_ms is not None:
+                raise ShellError(f"{str(owned).partition(';')[0]}; leave --now out.") from owned
+            reply = anyio.run(ask, directory, request)
+            if reply is None and time.monotonic() > deadline:
+                raise
+        if reply is not None:
+            if "error" in reply:
+                raise ShellError(str(reply["error"]))
+            zone = reply.get("timeZone")
+            return reply.get("value"), zone if isinstance(zone, str) else None
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _do(directory: Path, now_ms: int | None, job: _Job, line_bytes_max: int) -> tuple[Any, str | None]:
+    with open_store(directory, line_bytes_max, say) as store:
+        host = AbsentHost()
+        session = Session(store, host, choose_clock(now_ms))
+        session.tell_event = host.observe
+        session.load()
+        value = anyio.run(_live, session, host, job)
+        if session.fault is not None:
+            raise explain_warning(session, store, "corrupt_log")
+        if session.trouble is not None:
+            raise explain_warning(session, store, "preflight_failed")
+        if isinstance(value, Exception):
+            raise value
+        return value, store.time_zone
+
+
+async def _live(session: Session, host: AbsentHost, job: _Job) -> object:
+    """One life of a session that lasts as long as the job; an error of the job's comes back."""
+    value: object = None
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(session.run)
+        try:
+            value = await job(session, host)
+        except ShellError as error:
+            value = error
+        session.dispose()
+    return value

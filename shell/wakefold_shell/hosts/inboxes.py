@@ -1,0 +1,197 @@
+"""The host of an agent that takes turns, with its inbox and its turns in the session's own log.
+
+What is handed over goes into the inbox in one batch with its dispatches. Once that is durable the agent
+is offered it, one turn at a time, until the turn has begun; after a crash again, with the same ids and
+occurrences (spec sections 8 and 13). What to write is the core's decision (`conversations`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+from uuid import uuid4
+
+import anyio
+from msgspec import Struct
+
+from wakefold import Event
+from wakefold.conversations import (
+    REMINDER_SOURCE,
+    Conversation,
+    Draft,
+    EndKind,
+    Input,
+    answer_turn,
+    begin_turn,
+    draft_change,
+    end_turn,
+    follow,
+    list_missing_dispatches,
+    make_message,
+    name_person,
+    queue_input,
+)
+from wakefold.events import Json
+from wakefold_shell.errors import UnavailableError, UnconfirmedError
+from wakefold_shell.owner import Session
+from wakefold_shell.protocols import Followup
+
+_ERROR_CHARACTERS_MAX: Final = 200
+
+
+class Answer(Struct, frozen=True):
+    """How an agent's turn ended: what it said, if anything, and what the log keeps beside `kind`."""
+
+    text: str | None = None
+    kind: EndKind = "completed"
+    detail: Json = {}
+
+
+class Agent(Protocol):
+    """Whatever takes a turn for each input."""
+
+    async def answer(self, given: Input, begin: Callable[[], None]) -> Answer:
+        """Take one turn, and call `begin` once it has begun: until then a crash offers it again.
+
+        An exception before `begin` means that the agent cannot be reached, which ends the session with
+        the input kept; one after it, that the turn has failed.
+        """
+        ...
+
+
+class InboxHost:
+    """One agent, one turn at a time. `run` it with its session.
+
+    `on_idle` hears whenever no input is left; `trouble` is why the agent could not be reached.
+    """
+
+    def __init__(self, agent: Agent, on_idle: Callable[[], None] = lambda: None) -> None:
+        """The agent, and who hears that it is idle."""
+        self.trouble: Exception | None = None
+        self._agent, self._tell_idle = agent, on_idle
+        self._conversation = Conversation()
+        self._taking_turns = False
+        self._became_idle = anyio.Event()
+        self._start: Callable[[], None] = lambda: None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn is under way or an input waits for one."""
+        return self._taking_turns or bool(self._conversation.inbox)
+
+    def claim(self) -> bool:
+        """Granted while nothing waits for the agent and no turn is under way."""
+        return not self.busy
+
+    def hand_over(self, followup: Followup) -> Sequence[Draft]:
+        """The splice that puts the message into the inbox."""
+        message = make_message(str(uuid4()), followup.message, REMINDER_SOURCE)
+        return (queue_input(self._conversation, message),)
+
+    def release(self) -> None:
+        """Let the agent have what is in the inbox, as soon as it is durable."""
+        self._start()
+
+    async def wait_idle(self) -> None:
+        """Return once no turn is under way and the inbox is empty."""
+        while self.busy:
+            await self._became_idle.wait()
+
+    async def say(self, session: Session, text: str, client_time_zone: str | None) -> str:
+        """Put a person's word into the inbox; the message's id, once the word is durable.
+
+        `client_time_zone` must be canonical (`canonicalize_zone`). Raises what the store
+        raises, and `UnconfirmedError`.
+        """
+        message_id = str(uuid4())
+        message = make_message(message_id, text, name_person(str(uuid4()), client_time_zone))
+        session.record([queue_input(self._conversation, message)])
+        self._start()
+        if not await session.confirm():
+            raise UnconfirmedError
+        return message_id
+
+    def follow(self, session: Session) -> None:
+        """Have the session load its log, and tell of every event; `run` sees to it, too."""
+        if session.tell_event != self._observe:
+            self._conversation = Conversation(seed_length=session.store.seed_length)
+            session.tell_event = self._observe
+            session.load()
+
+    async def run(self, session: Session) -> None:
+        """Own the session and give the agent its turns until the session ends.
+
+        First what a crash left behind: an open turn is closed as interrupted, a message whose dispatch
+        is missing gets it, and what waits in the inbox is offered.
+        """
+        self.follow(session)
+        try:
+            self._clear_up(session)
+        except Exception as trouble:  # noqa: BLE001 - as for a turn that cannot be written
+            self.trouble = trouble
+            return
+        async with anyio.create_task_group() as tasks:
+            self._start = lambda: self._begin_turns(tasks.start_soon, session)
+            self._start()
+            await session.run()
+            tasks.cancel_scope.cancel()
+
+    def _observe(self, event: Event) -> None:
+        self._conversation = follow(self._conversation, event)
+
+    def _clear_up(self, session: Session) -> None:
+        """Write what a crash cut off; a log that cannot be read is left as it is."""
+        conversation, ledger = self._conversation, session.owner.ledger
+        if ledger is None:
+            return
+        missing = list_missing_dispatches(conversation, ledger)
+        drafts = [*end_turn(conversation, "interrupted"), *map(draft_change, missing)]
+        if drafts:
+            session.record(drafts)
+
+    def _begin_turns(self, start: Callable[..., object], session: Session) -> None:
+        readable = session.owner.ledger is not None
+        if readable and self._conversation.inbox and not self._taking_turns:
+            self._taking_turns = True
+            start(self._take_turns, session)
+
+    async def _take_turns(self, session: Session) -> None:
+        """Give turns while there are inputs; then the agent is idle."""
+        try:
+            while self._conversation.inbox:
+                await session.wait_confirmed()
+                await self._take_turn(session)
+        except Exception as trouble:  # noqa: BLE001 - whatever it is, the input stays in the inbox
+            self.trouble = trouble
+            session.dispose()
+            return
+        self._taking_turns = False
+        self._became_idle.set()
+        self._became_idle = anyio.Event()
+        session.went_idle()
+        self._tell_idle()
+
+    async def _take_turn(self, session: Session) -> None:
+        """One turn of the first input; raises where it has not begun, or cannot be written."""
+        given = self._conversation.inbox[0]
+
+        def begin() -> None:
+            session.record(begin_turn(self._conversation, session.clock.read_ms(), str(uuid4())))
+
+        try:
+            answer = await self._agent.answer(given, begin)
+        except Exception as trouble:
+            if self._conversation.current is not given:
+                raise
+            answer = Answer(kind="failed", detail={"error": _describe(trouble)})
+        if self._conversation.current is not given:
+            raise UnavailableError("the agent ended a turn that it did not begin.")
+        said = (
+            [] if answer.text is None else [answer_turn(self._conversation, str(uuid4()), answer.text)]
+        )
+        session.record([*said, *end_turn(self._conversation, answer.kind, answer.detail)])
+
+
+def _describe(trouble: Exception) -> str:
+    """An exception of the agent's, for the log."""
+    return f"{type(trouble).__name__}: {trouble}"[:_ERROR_CHARACTERS_MAX]

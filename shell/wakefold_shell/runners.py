@@ -1,0 +1,164 @@
+"""A session directory, lived in: store, owner, agent and door put together.
+
+The first warning ends it: a barrier that is not acknowledged or an agent that cannot be reached is for
+the operator to mend, and nothing that waits is lost meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import anyio
+
+from wakefold import SEED, Profile
+from wakefold.events import Json
+from wakefold.tools import ToolName, answer_value
+from wakefold.zones import canonicalize_zone
+from wakefold_shell.errors import ShellError
+from wakefold_shell.hosts.inboxes import Agent, InboxHost
+from wakefold_shell.owner import Session
+from wakefold_shell.protocols import Clock
+from wakefold_shell.sockets import open_door, serve
+from wakefold_shell.stores.journal_store import JournalStore, open_store
+from wakefold_shell.stores.journals import explain_corruption
+from wakefold_shell.stores.lines import LINE_BYTES_MAX
+from wakefold_shell.stores.rows import Header
+
+_SENTENCES: Final = {
+    "owner_failed": "the owner of this session failed: look at the clock and the host, then run again",
+    "idle_wait_failed": "waiting for the agent failed: run again",
+    "corrupt_log": "the log cannot be read: restore it from a backup",
+    "preflight_failed": "the store does not confirm that the log is durable: check the disk, run again",
+    "followup_failed": "the reminder could not be handed over and stays due: run again",
+    "append_failed": "a dispatch could not be written, the reminder may come again: check the disk",
+    "barrier_failed": "a dispatch is not confirmed, the reminder may come again: check the disk",
+}
+
+
+class Runner:
+    """One session of a directory. `run` it in a task; `stop` it from any other.
+
+    `make_agent` is given the directory and the header. `tell` hears sentences such as that of a torn
+    tail; `on_wait` hears, whenever the session comes to rest, the instant (epoch ms) that it waits for.
+    With `once` it ends when nothing is due and no turn is left.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts of a session
+        self,
+        directory: Path,
+        make_agent: Callable[[Path, Header], Agent],
+        clock: Clock,
+        *,
+        profile: Profile = SEED,
+        once: bool = False,
+        line_bytes_max: int = LINE_BYTES_MAX,
+        tell: Callable[[str], None] = lambda _: None,
+        on_wait: Callable[[int | None], None] = lambda _: None,
+    ) -> None:
+        """The directory, and how to live in it."""
+        self.directory = directory
+        self._make_agent, self._clock, self._profile = make_agent, clock, profile
+        self._once, self._line_bytes_max, self._tell = once, line_bytes_max, tell
+        self._tell_wait = on_wait
+        self._warning: str | None = None
+        self._session: Session | None = None
+        self._stopped = False
+
+    async def run(self) -> None:
+        """Own the session until it is stopped, or `once` all is done. `ShellError` for what ends it."""
+        with open_store(self.directory, self._line_bytes_max, self._tell) as store:
+            agent = self._make_agent(self.directory, store.journal.header)
+            host = InboxHost(agent, on_idle=lambda: self._settle(host))
+            session = Session(
+                store,
+                host,
+                self._clock,
+                profile=self._profile,
+                on_warning=self._note_warning,
+                on_wait=lambda until_ms: self._rest(host, until_ms),
+            )
+            self._session = session
+            host.follow(session)  # before the first wait: the log's file is let go again
+            async with open_door(self.directory) as door, anyio.create_task_group() as tasks:
+                if not self._stopped:
+                    tasks.start_soon(serve, door, partial(self._answer, store, session, host))
+                    await host.run(session)
+                tasks.cancel_scope.cancel()
+            self._session = None
+            if host.trouble is not None:
+                raise explain_trouble(host.trouble)
+            if self._warning is not None:
+                raise explain_warning(session, store, self._warning)
+
+    def stop(self) -> None:
+        """Ask the session to end: an outstanding barrier is awaited, nothing more is written."""
+        self._stopped = True
+        if self._session is not None:
+            self._session.dispose()
+
+    def _note_warning(self, kind: str) -> None:
+        self._warning = self._warning or kind
+        self.stop()
+
+    def _rest(self, host: InboxHost, until_ms: int | None) -> None:
+        self._settle(host)
+        if not self._once:
+            self._tell_wait(until_ms)
+
+    def _settle(self, host: InboxHost) -> None:
+        session = self._session
+        if self._once and session is not None and session.resting and not host.busy:
+            self.stop()
+
+    async def _answer(
+        self, store: JournalStore, session: Session, host: InboxHost, request: Json
+    ) -> Json:
+        """What the door answers: a tool's value, the id of a word, or a sentence."""
+        try:
+            if request.get("tool") in get_args(ToolName):
+                return await _call(store, session, request)
+            if isinstance(request.get("say"), str):
+                return await _say(session, host, request)
+        except ShellError as error:
+            return {"error": str(error)}
+        return {"error": "this runner does not know the request: use one of its own version."}
+
+
+async def _call(store: JournalStore, session: Session, request: dict[str, Any]) -> Json:
+    answer = await session.call(request["tool"], request.get("arguments"))
+    if session.fault is not None:
+        raise explain_corruption(store.journal, session.fault)
+    return {"value": answer_value(answer), "timeZone": store.time_zone}
+
+
+async def _say(session: Session, host: InboxHost, request: dict[str, Any]) -> Json:
+    zone = request.get("clientTimeZone")
+    if zone is not None and (not isinstance(zone, str) or canonicalize_zone(zone) != zone):
+        raise ShellError("the zone of a word must be a canonical name such as Europe/Berlin.")
+    return {"value": {"id": await host.say(session, request["say"], zone), "queued": True}}
+
+
+def explain_warning(session: Session, store: JournalStore, kind: str) -> ShellError:
+    """A warning as the sentence of an error, in the log's or the store's own words if there are any."""
+    if session.fault is not None:
+        return explain_corruption(store.journal, session.fault)
+    if isinstance(session.trouble, ShellError):
+        return session.trouble
+    return ShellError(f"{_SENTENCES[kind]}.")
+
+
+def explain_trouble(trouble: Exception) -> ShellError:
+    """Why the agent could not be reached, as the sentence of an error."""
+    if isinstance(trouble, ShellError):
+        return trouble
+    if isinstance(trouble, BrokenPipeError):
+        return ShellError(
+            "nobody reads standard output any more; the reminder stays in the inbox, run again."
+        )
+    return ShellError(
+        f"the agent could not be given its turn ({type(trouble).__name__}); "
+        "the message stays in the inbox, run again."
+    )
