@@ -36,7 +36,7 @@ def tell(figures: str) -> None:
 def running(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
     """The command, with its standard output to read; ended with the block."""
     runner = subprocess.Popen(
-        [EXECUTABLE, "run", *map(str, arguments), "--json"],
+        [EXECUTABLE, "run", *map(str, arguments), "--json", "--no-guard"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -86,7 +86,8 @@ def test_c49_killed_at_any_moment_nothing_is_lost_and_repeats_keep_to_the_window
             delivered = read_keys(runner.stdout.read())
         assert not begun & set(delivered)
         seen.update(delivered)
-    rest = wakefold("run", "--session", tmp_path, "--once", "--json", "--now", FAR)
+    arguments = ("--session", tmp_path, "--once", "--json", "--now", FAR, "--no-guard")
+    rest = wakefold("run", *arguments)
     assert rest.returncode == 0, rest.stderr
     seen.update(read_keys(rest.stdout))
     assert {schedule_id for schedule_id, _ in seen} >= {*ids, *(f"every-{n}" for n in range(5))}

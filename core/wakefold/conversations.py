@@ -18,10 +18,11 @@ from wakefold.events import (
     Event,
     EveryRecord,
     Json,
+    Record,
     encode_change,
 )
 from wakefold.framing import read_frame
-from wakefold.instants import format_instant, read_safe_integer
+from wakefold.instants import MAX_SAFE_INTEGER, format_instant, read_safe_integer
 from wakefold.ledger import Ledger, accept_dispatch, evolve
 from wakefold.outcomes import either
 from wakefold.rejections import LogFault
@@ -38,9 +39,9 @@ CONVERSATION_TYPES: Final = frozenset({INBOX_SPLICED, TURN_START, TURN_END, STEP
 """The types of the events that `follow` reads; all others leave a conversation as it is."""
 
 REMINDER_SOURCE: Final[Json] = {"kind": "plugin", "plugin": "tool-schedule"}
-"""The source of a reminder's message: no external word, whatever the guard is told to count."""
+"""The source of a reminder's message, which is no external word by default."""
 
-_REMINDER_PLUGINS: Final = frozenset({"tool-schedule", "schedule"})  # ours, and the released package's
+_REMINDER_PLUGINS: Final = ("tool-schedule", "schedule")  # ours, and the released package's
 _TARGET: Final = "next-turn"
 
 
@@ -92,13 +93,14 @@ def follow(conversation: Conversation, event: Event) -> Conversation:
     if event.type == INBOX_SPLICED:
         return _splice(conversation, fields, event)
     turn = read_safe_integer(fields.get("turn"))
-    if turn is None:
+    if turn is None or turn == MAX_SAFE_INTEGER:  # none could follow that one
         return conversation
     if event.type == TURN_START:
         return _stand(conversation, turn=turn, turn_open=True)
     if event.type == TURN_END:
         return _stand(conversation, turn=turn, turn_open=False)
-    step = read_safe_integer(fields.get("step")) if event.type == STEP_START else None
+    begins = event.type == STEP_START and conversation.turn_open
+    step = read_safe_integer(fields.get("step")) if begins else None
     return _stand(conversation, turn=turn, turn_open=conversation.turn_open, step=step)
 
 
@@ -189,30 +191,40 @@ def list_missing_dispatches(conversation: Conversation, ledger: Ledger) -> tuple
     missing: list[Dispatch] = []
     for given in conversation.inbox:
         for schedule_id, occurrence_ms in given.occurrences:
-            dispatch = _restore_dispatch(ledger, schedule_id, occurrence_ms, given.queued_at_ms)
-            if dispatch is None:
-                continue
-            event = Event(SCHEDULE_CHANGE, ledger.position, given.queued_at_ms, encode_change(dispatch))
-            after = either(evolve(ledger, event), lambda grown: grown, lambda _: None)
-            if after is not None:
-                ledger = after
+            restored = _restore_dispatch(ledger, schedule_id, occurrence_ms, given.queued_at_ms)
+            if restored is not None:
+                dispatch, ledger = restored
                 missing.append(dispatch)
     return tuple(missing)
 
 
 def _restore_dispatch(
     ledger: Ledger, schedule_id: str, occurrence_ms: int, queued_at_ms: int
-) -> Dispatch | None:
-    """The dispatch of a message queued at an instant, if it stands for the occurrence named."""
+) -> tuple[Dispatch, Ledger] | None:
+    """The dispatch of a queued message that stands for the occurrence named, and the ledger after it.
+
+    A batch was accepted when it was queued or, as foreign clocks tell it, when its first dispatch says.
+    """
     record = ledger.records.get(schedule_id)
     if record is None:
         return None
-    dispatch = Dispatch(schedule_id, queued_at_ms if isinstance(record, EveryRecord) else None)
+    accepted_ms = (queued_at_ms, ledger.last_accepted_at_ms)
+    for accepted_at_ms in accepted_ms if isinstance(record, EveryRecord) else (None,):
+        dispatch = Dispatch(schedule_id, accepted_at_ms)
+        if not _delivers(record, dispatch, occurrence_ms):
+            continue
+        event = Event(SCHEDULE_CHANGE, ledger.position, queued_at_ms, encode_change(dispatch))
+        after = either(evolve(ledger, event), lambda grown: grown, lambda _: None)
+        if after is not None:
+            return dispatch, after
+    return None
+
+
+def _delivers(record: Record, dispatch: Dispatch, occurrence_ms: int) -> bool:
     try:
-        delivered = accept_dispatch(record, dispatch)
+        return accept_dispatch(record, dispatch).occurrence_ms == occurrence_ms
     except LogFault:
-        return None
-    return dispatch if delivered.occurrence_ms == occurrence_ms else None
+        return False
 
 
 def _open_turn(

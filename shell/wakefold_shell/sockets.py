@@ -26,6 +26,7 @@ SOCKET_NAME: Final = "session.sock"
 
 _LINE_BYTES_MAX: Final = 16 * 1024 * 1024
 _REQUEST_SECONDS_MAX: Final = 10.0
+_ACCEPT_PAUSE_SECONDS: Final = 0.1
 _PATH_BYTES_MAX: Final = 100  # a socket's address holds 104 to 108 bytes, by system
 
 _BROKEN: Final = (
@@ -69,7 +70,14 @@ async def serve(listener: SocketListener, answer: Callable[[Json], Awaitable[Jso
                     reply = await answer(request)
                 await connection.send(_encode(reply))
 
-    await listener.serve(attend)
+    async with anyio.create_task_group() as tasks:
+        while True:
+            try:
+                connection = await listener.accept()
+            except anyio.BrokenResourceError:  # as a rule, no descriptor is left for a moment
+                await anyio.sleep(_ACCEPT_PAUSE_SECONDS)
+                continue
+            tasks.start_soon(attend, connection)
 
 
 async def ask(directory: Path, request: Json) -> Json | None:

@@ -28,7 +28,8 @@ class Supervisor:
     """Owns the sessions below a root, those that come later too, until `stop`.
 
     A session that another process owns is left to it, and taken once it is free; child sessions have no
-    reminders and are left alone. `tell` hears a sentence for each session that stays closed, once.
+    reminders and are left alone. `tell` hears a sentence for each session that stays closed, once;
+    `failures` counts them.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Supervisor:
     ) -> None:
         """The root, how a session is lived in, and whether to end when nothing is due."""
         self.live: dict[Path, Runner] = {}
+        self.failures = 0
         self._root, self._make_runner, self._once, self._tell = root, make_runner, once, tell
         self._closed: set[Path] = set()
         self._attempts: dict[Path, int] = {}
@@ -87,19 +89,24 @@ class Supervisor:
         except CompositionError:
             self._closed.add(directory)
         except ShellError as error:
-            self._close(directory, str(error))
+            if directory.exists():  # else it was taken back while it was opened
+                self._close(directory, str(error))
         except Exception as error:  # noqa: BLE001 - one session's fault never stops another's
             self._close(directory, f"{show_path(directory)}: closed ({type(error).__name__}).")
         finally:
             del self.live[directory]
 
     def _close(self, directory: Path, sentence: str) -> None:
+        self.failures += 1
         self._closed.add(directory)
         self._tell(sentence)
 
 
 def find_sessions(root: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
-    """The session directories at or below a root, none inside another. `OSError` as the system says."""
+    """The session directories at or below a root, none inside another. `OSError` as the system says.
+
+    A directory below it that cannot be read is given, too: whoever tries to live in it is told why.
+    """
     inner: list[Path] = []
     with os.scandir(root) as entries:
         for entry in entries:
@@ -109,4 +116,9 @@ def find_sessions(root: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
             if depth > 0 and entry.is_dir(follow_symlinks=False):
                 inner.append(root / entry.name)
     for directory in inner:
-        yield from find_sessions(directory, depth - 1)
+        try:
+            yield from find_sessions(directory, depth - 1)
+        except FileNotFoundError:
+            continue  # gone meanwhile
+        except OSError:
+            yield directory

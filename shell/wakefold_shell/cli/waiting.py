@@ -15,6 +15,7 @@ from wakefold_shell.cli.output import say, show_duration
 from wakefold_shell.protocols import Clock
 
 _QUIET_SECONDS: Final = 10.0  # between two plain lines about many sessions
+_COLUMNS: Final = 80  # where a terminal does not know its width
 
 
 class StatusLine:
@@ -24,6 +25,7 @@ class StatusLine:
         """Whether it is live is decided once, by standard error and `TERM`."""
         self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._drawn = False
+        self.amid_line = False  # where the output of a command has left the cursor
 
     def show(self, text: str) -> None:
         """Show where things stand."""
@@ -31,7 +33,10 @@ class StatusLine:
             say(text)
             return
         self.clear()
-        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+        if self.amid_line:
+            sys.stderr.write("\n")
+            self.amid_line = False
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns or _COLUMNS
         sys.stderr.write(f"wakefold: {text}"[: max(columns - 1, 1)])
         sys.stderr.flush()
         self._drawn = True
@@ -47,6 +52,12 @@ class StatusLine:
         """One sentence that stays."""
         self.clear()
         say(sentence)
+
+    def print(self, text: str) -> None:
+        """One line that stays, as it is."""
+        self.clear()
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
 class Waits:

@@ -22,4 +22,5 @@ class CallbackAgent:
     async def answer(self, given: Input, begin: Callable[[], None]) -> Answer:
         """Begin, and await the function."""
         begin()
-        return Answer(await self._take_turn(given))
+        said = await self._take_turn(given)
+        return Answer(said if isinstance(said, str) else None)

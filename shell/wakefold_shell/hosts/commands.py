@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from tempfile import TemporaryFile
-from typing import Final
+from typing import IO, Final
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import Process
 
 from wakefold.conversations import Input
@@ -19,11 +20,14 @@ from wakefold.json_text import format_json
 from wakefold_shell.errors import ShellError, explain_os_error
 from wakefold_shell.hosts.inboxes import Answer
 from wakefold_shell.hosts.streams import list_occurrences
+from wakefold_shell.processes import end_process, start_process
 
 ANSWER_BYTES_MAX: Final = 64 * 1024
 """How much of a command's output the log keeps as the agent's answer; the rest is passed on only."""
 
-_GRACE_SECONDS: Final = 1.0  # between asking a command to end and ending it
+_PIPE_SECONDS: Final = 1.0  # for the rest of the output, once the command itself has ended
+_VARIABLE_CHARACTERS_MAX: Final = 96 * 1024  # a system refuses a longer variable
+_SINGLE: Final = ("WAKEFOLD_SCHEDULE_ID", "WAKEFOLD_OCCURRENCE_AT")
 _CUT: Final = "\n[... cut]"
 
 
@@ -56,26 +60,28 @@ class CommandAgent:
             message.write(given.text.encode("utf-8", "surrogatepass"))
             message.seek(0)
             try:
-                process = await anyio.open_process(
-                    self._command,
-                    stdin=message,
-                    stderr=None,
-                    env={**os.environ, **self._environment, **_name_occurrences(given)},
-                    start_new_session=True,
-                )
+                process = await self._start(given, message)
             except OSError as error:
                 raise ShellError(
                     f"the command {self._command[0]!r} cannot be started ({explain_os_error(error)}); "
                     "the message stays in the inbox, mend the command and run again."
                 ) from error
         try:
+            await anyio.lowlevel.checkpoint()  # cancelled meanwhile: no turn begins
             begin()
             said, detail = await self._attend(process)
         finally:
-            await _end(process)
+            await end_process(process)
         failed = detail.get("exitStatus") != 0
         self._tell_end(given, detail)
         return Answer(said or None, "failed" if failed else "completed", detail)
+
+    async def _start(self, given: Input, message: IO[bytes]) -> Process:
+        inherited = {name: value for name, value in os.environ.items() if name not in _SINGLE}
+        environment = {**inherited, **self._environment, **_name_occurrences(given)}
+        return await start_process(
+            self._command, message, stdout=subprocess.PIPE, environment=environment
+        )
 
     async def _attend(self, process: Process) -> tuple[str, Json]:
         """What the command says, and how it ends: by itself, or by the time limit."""
@@ -93,7 +99,7 @@ class CommandAgent:
             tasks.start_soon(listen)
             with anyio.move_on_after(self._seconds_max) as limit:
                 await process.wait()
-                with anyio.move_on_after(_GRACE_SECONDS):  # something it left behind may hold the pipe
+                with anyio.move_on_after(_PIPE_SECONDS):  # something it left behind may hold the pipe
                     await heard.wait()
             tasks.cancel_scope.cancel()
         text = said[:ANSWER_BYTES_MAX].decode("utf-8", "replace")
@@ -104,10 +110,10 @@ class CommandAgent:
 
 
 def _name_occurrences(given: Input) -> dict[str, str]:
-    named = {
-        "WAKEFOLD_SOURCE": "reminder" if given.occurrences else "person",
-        "WAKEFOLD_OCCURRENCES": format_json(list_occurrences(given)),
-    }
+    named = {"WAKEFOLD_SOURCE": "reminder" if given.occurrences else "person"}
+    occurrences = format_json(list_occurrences(given))
+    if len(occurrences) <= _VARIABLE_CHARACTERS_MAX:  # the message itself has them all
+        named["WAKEFOLD_OCCURRENCES"] = occurrences
     if len(given.occurrences) != 1:
         return named
     (schedule_id, occurrence_ms), *_ = given.occurrences
@@ -117,23 +123,3 @@ def _name_occurrences(given: Input) -> dict[str, str]:
         if "\0" not in schedule_id:
             single["WAKEFOLD_SCHEDULE_ID"] = schedule_id
     return {**named, **single}
-
-
-async def _end(process: Process) -> None:
-    """See that a command and all that it started are gone, whatever happens meanwhile."""
-    with anyio.CancelScope(shield=True):
-        if process.returncode is None:
-            _kill(process, signal.SIGTERM)
-            with anyio.move_on_after(_GRACE_SECONDS):
-                await process.wait()
-        if process.returncode is None:
-            _kill(process, signal.SIGKILL)
-            with anyio.move_on_after(_GRACE_SECONDS):
-                await process.wait()
-        with anyio.move_on_after(_GRACE_SECONDS):
-            await process.aclose()
-
-
-def _kill(process: Process, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)

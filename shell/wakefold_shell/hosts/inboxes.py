@@ -8,11 +8,14 @@ occurrences (spec sections 8 and 13). What to write is the core's decision (`con
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, Protocol
 from uuid import uuid4
 
 import anyio
+import anyio.lowlevel
 from msgspec import Struct
+from returns.pipeline import is_successful
 
 from wakefold import Event
 from wakefold.conversations import (
@@ -32,7 +35,7 @@ from wakefold.conversations import (
     queue_input,
 )
 from wakefold.events import Json
-from wakefold_shell.errors import UnavailableError, UnconfirmedError
+from wakefold_shell.errors import ShellError, UnavailableError, UnconfirmedError
 from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Followup
 
@@ -101,13 +104,16 @@ class InboxHost:
         """Put a person's word into the inbox; the message's id, once the word is durable.
 
         `client_time_zone` must be canonical (`canonicalize_zone`). Raises what the store
-        raises, and `UnconfirmedError`.
+        raises, and `UnconfirmedError`; `UnavailableError` from a session that has ended.
         """
+        self.follow(session)
         message_id = str(uuid4())
         message = make_message(message_id, text, name_person(str(uuid4()), client_time_zone))
+        barrier = session.submit("schedule_list", {})  # refused before anything is written
         session.record([queue_input(self._conversation, message)])
         self._start()
-        if not await session.confirm():
+        await barrier.done.wait()
+        if not is_successful(barrier.answer):
             raise UnconfirmedError
         return message_id
 
@@ -129,7 +135,7 @@ class InboxHost:
             self._clear_up(session)
         except Exception as trouble:  # noqa: BLE001 - as for a turn that cannot be written
             self.trouble = trouble
-            return
+            session.dispose()
         async with anyio.create_task_group() as tasks:
             self._start = lambda: self._begin_turns(tasks.start_soon, session)
             self._start()
@@ -160,7 +166,13 @@ class InboxHost:
         try:
             while self._conversation.inbox:
                 await session.wait_confirmed()
+                if session.owner.disposing:
+                    return  # what waits is for the next life
                 await self._take_turn(session)
+                if self._conversation.inbox:
+                    # Its own barrier came before this turn's end: nobody else may ask for one.
+                    with suppress(UnavailableError):
+                        await session.confirm()
         except Exception as trouble:  # noqa: BLE001 - whatever it is, the input stays in the inbox
             self.trouble = trouble
             session.dispose()
@@ -169,6 +181,7 @@ class InboxHost:
         self._became_idle.set()
         self._became_idle = anyio.Event()
         session.went_idle()
+        session.recompute()  # a session without reminders has words to make durable, too
         self._tell_idle()
 
     async def _take_turn(self, session: Session) -> None:
@@ -179,7 +192,7 @@ class InboxHost:
             session.record(begin_turn(self._conversation, session.clock.read_ms(), str(uuid4())))
 
         try:
-            answer = await self._agent.answer(given, begin)
+            answer = await self._ask(given, begin)
         except Exception as trouble:
             if self._conversation.current is not given:
                 raise
@@ -191,7 +204,17 @@ class InboxHost:
         )
         session.record([*said, *end_turn(self._conversation, answer.kind, answer.detail)])
 
+    async def _ask(self, given: Input, begin: Callable[[], None]) -> Answer:
+        """What the agent answers; a cancellation that is of its own making is its failure."""
+        try:
+            return await self._agent.answer(given, begin)
+        except anyio.get_cancelled_exc_class() as stray:
+            await anyio.lowlevel.checkpoint()  # ends here if it is the session that is cancelled
+            raise ShellError("the agent's work was cancelled.") from stray
+
 
 def _describe(trouble: Exception) -> str:
-    """An exception of the agent's, for the log."""
+    """An exception of the agent's, for the log; the one that matters of a group of one."""
+    while isinstance(trouble, ExceptionGroup) and len(trouble.exceptions) == 1:
+        trouble = trouble.exceptions[0]
     return f"{type(trouble).__name__}: {trouble}"[:_ERROR_CHARACTERS_MAX]

@@ -26,10 +26,8 @@ from wakefold_shell.stores.rows import Header
 
 LOCK_NAME: Final = "session.lock"
 
-# What an owner follows from the start, and what a tool may ask the whole log for besides: who said what
-# in the open turn.
-_OWNER_TYPES: Final = frozenset({SCHEDULE_CHANGE}) | CONVERSATION_TYPES
-_TOOL_TYPES: Final = _OWNER_TYPES | {USER_MESSAGE}
+# Reminders, turns, and who said what: what owner, guard and tools ask a log for.
+_PARSED_TYPES: Final = CONVERSATION_TYPES | {SCHEDULE_CHANGE, USER_MESSAGE}
 
 
 class OwnedError(JournalError):
@@ -84,7 +82,7 @@ class JournalStore:
             yield from self._appended[start - first :]
             return
         with open_journal(self.journal.path, self._line_bytes_max) as again:
-            yield from (e for e in again.read_events(_TOOL_TYPES) if e.seq >= start)
+            yield from (e for e in again.read_events(_PARSED_TYPES) if e.seq >= start)
 
     def append(self, events: Sequence[Event]) -> None:
         """Write events as one batch. Raises `JournalError`, and leaves the file as it was."""
@@ -118,7 +116,7 @@ class JournalStore:
 
     def _read_file(self, start: int) -> Iterator[Event]:
         """The first reading, which also finds where the log ends."""
-        for event in self.journal.read_events(_OWNER_TYPES):
+        for event in self.journal.read_events(_PARSED_TYPES):
             if event.seq >= start:
                 yield event
         if self.journal.warning is not None:
@@ -224,10 +222,16 @@ def create_session(directory: Path, header: Header) -> None:
 
 
 def remove_session(directory: Path) -> None:
-    """Take back a session that was just created and came to nothing."""
-    for name in ("session.jsonl", LOCK_NAME):
-        (directory / name).unlink(missing_ok=True)
-    directory.rmdir()
+    """Take back a session that was just created and came to nothing.
+
+    Where somebody lives in it by now, or has written to it, it is theirs and stays.
+    """
+    with suppress(OwnedError, OSError), hold_lock(directory):
+        if (directory / "session.jsonl").read_bytes().count(b"\n") > 1:
+            return
+        for name in ("session.jsonl", LOCK_NAME):
+            (directory / name).unlink(missing_ok=True)
+        directory.rmdir()
 
 
 def encode_event(event: Event) -> dict[str, object]:
