@@ -19,7 +19,6 @@ from returns.result import Result
 from wakefold import wakes
 from wakefold.events import SCHEDULE_CHANGE, Event, Record, decode_change, encode_record
 from wakefold.framing import frame_decision
-from wakefold.guard import count_wakeups
 from wakefold.implied_zones import RequestZone, find_request_zone
 from wakefold.json_text import format_json
 from wakefold.ledger import Ledger, evolve, fold, validate
@@ -29,6 +28,7 @@ from wakefold.recurrence import PROFILES
 from wakefold.rejections import Rejection, error_value
 from wakefold.requests import build_record, read_create_request
 from wakefold.views import encode_view, list_views
+from wakefold.wakeups import count_wakeups
 from wakefold_laws.log_model import BrokenLog, Log
 from wakefold_laws.strategies import broken_logs, json_values, logs, moments
 

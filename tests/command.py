@@ -25,6 +25,12 @@ def wakefold(*arguments: str | Path, **environment: str) -> subprocess.Completed
     )
 
 
+def said(done: subprocess.CompletedProcess[str]) -> str:
+    """What a command said on standard error, without the guard's lines."""
+    lines = done.stderr.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("schedule-guard ["))
+
+
 def wakefold_json(*arguments: str | Path) -> Any:  # noqa: ANN401 - parsed JSON
     """The JSON document that a command prints; it must end well and say nothing else."""
     done = wakefold(*arguments, "--json")

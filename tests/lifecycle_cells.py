@@ -12,9 +12,10 @@ from typing import get_args
 from journal_files import NOON_MS
 from wakefold import SCHEDULE_CHANGE, Create, Event, encode_change, fold
 from wakefold.events import AtRecord
+from wakefold.guard import StopKey
 from wakefold.lifecycle import advance
 from wakefold.owners import Owner, Phase
-from wakefold.signals import ClaimGranted, Flushed, Recorded, Signal
+from wakefold.signals import ClaimGranted, Flushed, Recorded, Signal, StopTold
 
 CREATED = Event(SCHEDULE_CHANGE, 0, 1, encode_change(Create(schedule=AtRecord("a", "x", NOON_MS))))
 LEDGER = fold([CREATED]).unwrap()
@@ -29,6 +30,8 @@ def make_signal(kind: type[Signal], now_ms: int = NOON_MS) -> Signal:
         return ClaimGranted(now_ms)
     if kind is Recorded:
         return Recorded(Event("plan/create", 1, 1, None))
+    if kind is StopTold:
+        return StopTold(StopKey("consecutive"))
     return kind()  # type: ignore[call-arg]
 
 
@@ -56,6 +59,7 @@ def list_cells(owner: Owner, now_ms: int = NOON_MS) -> list[tuple[Phase, str, st
     for phase, kind in product(Phase, SIGNALS):
         placed = Owner(
             ledger=owner.ledger,
+            guard=owner.guard,
             phase=phase,
             again=owner.again,
             waits_for_idle=owner.waits_for_idle,

@@ -26,7 +26,17 @@ CORE: Final = sorted((ROOT / "core" / "wakefold").rglob("*.py"))
 SHELL: Final = sorted((ROOT / "shell" / "wakefold_shell").rglob("*.py"))
 
 LIBRARIES: Final = ("msgspec", "returns", "whenever", "wakefold")
-PURE_MODULES: Final = ("__future__", "collections.abc", "enum", "json", "re", "typing")
+PURE_MODULES: Final = (
+    "__future__",
+    "bisect",
+    "collections.abc",
+    "difflib",
+    "enum",
+    "json",
+    "math",
+    "re",
+    "typing",
+)
 IMPURE_BUILTINS: Final = frozenset(
     ("open", "print", "input", "eval", "exec", "compile", "breakpoint", "__import__", "__builtins__")
 )

@@ -15,11 +15,12 @@ import termios
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 import wakefold as core
-from command import EXECUTABLE, wakefold, wakefold_json
+from command import EXECUTABLE, said, wakefold, wakefold_json
 from journal_files import JOURNALS, create_at, create_every, write_session
 from wakefold_shell.clocks import SystemClock
 
@@ -70,8 +71,9 @@ def test_demo_in_json_holds_the_same() -> None:
 
 def test_run_once_delivers_what_is_due_and_nothing_twice(gate: Path) -> None:
     """Frames alone on standard output, valid dispatches in the log, then silence."""
-    first = wakefold("run", "--session", gate, "--once", "--now", AFTER_ALL)
-    assert (first.returncode, first.stdout, first.stderr) == (0, GATE_FRAMES, "")
+    run = ("run", "--session", gate, "--once", "--now", AFTER_ALL, "--no-guard")
+    first = wakefold(*run)
+    assert (first.returncode, first.stdout, said(first)) == (0, GATE_FRAMES, "")
     original = (JOURNALS / "seed/gate/session.jsonl").read_bytes()
     added = (gate / "session.jsonl").read_bytes().removeprefix(original)
     rows = [json.loads(row) for row in added.splitlines()]
@@ -99,8 +101,8 @@ def test_run_once_delivers_what_is_due_and_nothing_twice(gate: Path) -> None:
     ]
     assert [row["data"]["turn"] for row in rows if row["type"] == "turn/start"] == [6, 7]
     assert wakefold("validate", gate).returncode == 0
-    second = wakefold("run", "--session", gate, "--once", "--now", AFTER_ALL)
-    assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+    second = wakefold(*run)
+    assert (second.returncode, second.stdout, said(second)) == (0, "", "")
     assert (gate / "session.jsonl").read_bytes() == original + added
 
 
@@ -137,7 +139,7 @@ def test_run_appends_to_a_compressed_journal(tmp_path: Path) -> None:
     shutil.copyfile(
         JOURNALS / "published/every-cold/session.jsonl.zstd", tmp_path / "session.jsonl.zstd"
     )
-    arguments = ("run", "--session", tmp_path, "--once", "--now", AFTER_ALL)
+    arguments = ("run", "--session", tmp_path, "--once", "--now", AFTER_ALL, "--no-guard")
     assert wakefold(*arguments).stdout.count("occurrence_at") == 2
     assert wakefold(*arguments).stdout == ""
     assert wakefold_json("validate", tmp_path)["journals"][0]["events"] == 141
@@ -156,6 +158,11 @@ def test_run_under_published_delivers_without_a_gate(tmp_path: Path) -> None:
     assert wakefold("validate", "--profile", "published", tmp_path).returncode == 0
 
 
+def read_said(stream: IO[str]) -> str:
+    """The next line that is not the guard's."""
+    return next(line for line in stream if not line.startswith("schedule-guard ["))
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_run_waits_delivers_and_stops_cleanly_on_a_signal(
     tmp_path: Path, number: signal.Signals
@@ -171,17 +178,21 @@ def test_run_waits_delivers_and_stops_cleanly_on_a_signal(
     )
     assert runner.stdout is not None
     assert runner.stderr is not None
-    assert "waiting until" in runner.stderr.readline()
-    refused = wakefold("run", "--session", tmp_path, "--once")
-    assert refused.returncode == 1
-    assert f"process {runner.pid} owns this session" in refused.stderr
-    assert runner.stdout.readline() == "[SCHEDULE REMINDER]\n"
-    assert "nothing planned" in runner.stderr.readline()
-    runner.send_signal(number)
-    out, err = runner.stdout.read(), runner.stderr.read()
-    assert runner.wait(timeout=10) == 0
-    runner.stdout.close()
-    runner.stderr.close()
+    try:
+        assert "waiting until" in read_said(runner.stderr)
+        refused = wakefold("run", "--session", tmp_path, "--once")
+        assert refused.returncode == 1
+        assert f"process {runner.pid} owns this session" in refused.stderr
+        assert runner.stdout.readline() == "[SCHEDULE REMINDER]\n"
+        assert "nothing planned" in read_said(runner.stderr)
+        runner.send_signal(number)
+        out, err = runner.stdout.read(), runner.stderr.read()
+        runner.wait(timeout=10)
+    finally:
+        runner.kill()
+        runner.stdout.close()
+        runner.stderr.close()
+    assert runner.returncode == 0
     assert out.endswith('reminder_prompt_json: "x"\n')
     assert number.name in err
     (receipt,) = wakefold_json("receipts", tmp_path)["receipts"]
@@ -379,6 +390,7 @@ def test_tables_lose_nothing_on_any_terminal(kind: str, columns: int, *, framed:
 
 def on_terminal(kind: str, columns: int, *arguments: str | Path) -> tuple[str, int]:
     """What a command shows on a terminal of a width, and how long its longest line is."""
+    without_size = {name: v for name, v in os.environ.items() if name not in {"COLUMNS", "LINES"}}
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     shown = b""
@@ -386,7 +398,7 @@ def on_terminal(kind: str, columns: int, *arguments: str | Path) -> tuple[str, i
         [EXECUTABLE, *map(str, arguments)],
         stdout=follower,
         stderr=follower,
-        env={**os.environ, "TERM": kind, "NO_COLOR": "1"},
+        env={**without_size, "TERM": kind, "NO_COLOR": "1"},
     )
     os.close(follower)
     with suppress(OSError):  # the terminal is gone once the command has ended

@@ -68,9 +68,10 @@ def test_each_selector_has_its_option(
     ("arguments", "code"),
     [
         ([], "invalid_selector"),
-        (["--after", "1", "--every", "300"], "invalid_selector"),
+        (["--after", "1", "--every", "1800"], "invalid_selector"),
         (["--after", "0"], "invalid_rule"),
-        (["--every", "299"], "frequency_too_high"),
+        (["--every", "299", "--no-guard"], "frequency_too_high"),
+        (["--every", "299"], "SCHEDULE_TOO_FREQUENT"),
         (["--at", "tomorrow 9am"], "invalid_rule"),
         (["--at", "2027-01-04T12:00:00Z"], "not_future"),
         (["--date", "2027-02-01", "--time", "09:00:00"], "timezone_confirmation_required"),

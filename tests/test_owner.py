@@ -14,7 +14,7 @@ from wakefold.conversations import Draft
 from wakefold.events import AtRecord, EveryRecord
 from wakefold.rejections import PersistenceUncertain
 from wakefold.tools import answer_value
-from wakefold_shell import owner
+from wakefold_shell import calls
 from wakefold_shell.errors import UnavailableError
 from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Followup
@@ -328,7 +328,7 @@ async def test_a_barrier_that_never_answers_is_not_acknowledged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The shield around a barrier has a deadline."""
-    monkeypatch.setattr(owner, "BARRIER_SECONDS_MAX", 0.02)
+    monkeypatch.setattr(calls, "BARRIER_SECONDS_MAX", 0.02)
     world = World(at("a"))
     world.hold = anyio.Event()
     async with living(world) as session:

@@ -15,7 +15,7 @@ import pytest
 import wakefold
 
 CORE: Final = Path(__file__).resolve().parents[1] / "core" / "wakefold"
-NAMES_MAX: Final = 45
+NAMES_MAX: Final = 46
 
 SNAPSHOT: Final = [
     "PUBLISHED",
@@ -38,6 +38,7 @@ SNAPSHOT: Final = [
     "Rejection",
     "RequestZone",
     "Wait",
+    "admit",
     "build_record",
     "count_wakeups",
     "decide_due",
@@ -61,6 +62,7 @@ SNAPSHOT: Final = [
     "present_dispatch",
     "preview",
     "read_create_request",
+    "reap",
     "validate",
 ]
 

@@ -25,7 +25,7 @@ from wakefold.events import (
     encode_change,
 )
 from wakefold.framing import frame_decision
-from wakefold.guard import count_wakeups
+from wakefold.guard import admit, reap
 from wakefold.implied_zones import RequestZone, find_request_zone
 from wakefold.instants import format_instant, parse_instant
 from wakefold.ledger import Ledger, evolve, fold, list_active, validate
@@ -43,6 +43,7 @@ from wakefold.wakes import (
     plan_next_wake,
     preview,
 )
+from wakefold.wakeups import count_wakeups
 
 __version__ = "0.1.0"
 
@@ -67,6 +68,7 @@ __all__ = [
     "Rejection",
     "RequestZone",
     "Wait",
+    "admit",
     "build_record",
     "count_wakeups",
     "decide_due",
@@ -90,5 +92,6 @@ __all__ = [
     "present_dispatch",
     "preview",
     "read_create_request",
+    "reap",
     "validate",
 ]

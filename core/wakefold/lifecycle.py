@@ -29,11 +29,16 @@ from wakefold.effects import (
     Warn,
     WarningKind,
 )
-from wakefold.events import Event
 from wakefold.framing import frame_decision
-from wakefold.ledger import Ledger, evolve
+from wakefold.guard import (
+    UNTIL_A_WORD,
+    find_not_before,
+    note_told,
+    watch,
+)
+from wakefold.ledger import evolve
 from wakefold.outcomes import either
-from wakefold.owners import Owner, Phase, has_schedule, may_run, with_ledger, with_marks
+from wakefold.owners import Owner, Phase, has_schedule, may_run, with_log, with_marks
 from wakefold.signals import (
     AppendFailed,
     Broke,
@@ -51,6 +56,7 @@ from wakefold.signals import (
     Nudged,
     Recorded,
     Signal,
+    StopTold,
     TurnCame,
     WentIdle,
 )
@@ -77,10 +83,8 @@ def advance(owner: Owner, signal: Signal) -> Step:  # noqa: C901, PLR0911, PLR09
             return _ask_run(owner) if has_schedule(owner) else (owner, ())
         case TurnCame():
             return _begin(owner)
-        case Recorded(event=event):
-            return with_ledger(owner, _record(owner.ledger, event)), ()
-        case LogLost():
-            return with_ledger(owner, None), ()
+        case Recorded() | LogLost() | StopTold():
+            return _learn(owner, signal), ()
         case Flushed(now_ms=now_ms):
             return _flushed(owner, now_ms)
         case FlushRefused():
@@ -251,9 +255,20 @@ def _end(owner: Owner, *effects: Effect) -> Step:
     return with_marks(owner, phase=Phase.RESTING, again=False), (*effects, EndTurn())
 
 
-def _record(ledger: Ledger | None, event: Event) -> Ledger | None:
-    """The ledger after one more event; a log that is lost stays lost."""
-    return None if ledger is None else evolve(ledger, event).value_or(None)
+def _learn(owner: Owner, signal: Recorded | LogLost | StopTold) -> Owner:
+    """The owner that knows more, and does nothing about it; a log that is lost stays lost."""
+    ledger, guard = owner.ledger, owner.guard
+    match signal:
+        case Recorded(event=event):
+            ledger = None if ledger is None else evolve(ledger, event).value_or(None)
+            guard = None if guard is None else watch(guard, event)
+        case LogLost():
+            ledger = None
+        case StopTold(key=key):
+            guard = None if guard is None else note_told(guard, key)
+        case _:
+            assert_never(signal)
+    return with_log(owner, ledger, guard)
 
 
 def _decide(owner: Owner, now_ms: int) -> Decision | WarningKind:
@@ -264,7 +279,8 @@ def _decide(owner: Owner, now_ms: int) -> Decision | WarningKind:
     def give_up(_: object) -> Decision | WarningKind:
         return "owner_failed"
 
-    return either(decide_due(owner.ledger, now_ms), _as_decided, give_up)
+    not_before_ms = None if owner.guard is None else find_not_before(owner.guard, now_ms)
+    return either(decide_due(owner.ledger, now_ms, not_before_ms), _as_decided, give_up)
 
 
 def _as_decided(decision: Decision) -> Decision | WarningKind:
@@ -272,7 +288,7 @@ def _as_decided(decision: Decision) -> Decision | WarningKind:
 
 
 def _arm(wait: Wait, now_ms: int) -> tuple[Effect, ...]:
-    if wait.until_ms is None:
+    if wait.until_ms is None or wait.until_ms == UNTIL_A_WORD:
         return ()
     wake = delay_wake(wait.until_ms, now_ms)
     return (Arm(until_ms=wake.at_ms, delay_ms=wake.delay_ms),)

@@ -1,15 +1,24 @@
 """The state of a session's live owner (spec section 8).
 
-What an owner is and which marks it carries; how it moves is `lifecycle`'s business alone.
+What an owner is, which marks it carries, and how one begins with a log; how it moves is `lifecycle`'s
+business alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
 from msgspec import Struct
+from returns.result import Result
 
-from wakefold.ledger import Ledger
+from wakefold.events import Event
+from wakefold.guard import Guard, resume_guard
+from wakefold.guard_config import GuardConfig
+from wakefold.ledger import Ledger, fold
+from wakefold.recurrence import Profile
+from wakefold.rejections import CorruptScheduleLog
+from wakefold.wakeups import COUNTED_TYPES, count_wakeups
 
 
 class Phase(Enum):
@@ -35,16 +44,46 @@ class Owner(Struct, frozen=True, kw_only=True):
     """The owner of one session. `ledger` is `None` once the log is corrupt or unreadable.
 
     `again` asks for one more run after this one; `waits_for_idle` says that an idle wait is
-    outstanding; `faulted` is for good; `live` ends when another owner takes the session.
+    outstanding; `faulted` is for good; `live` ends when another owner takes the session. `guard` is
+    what the guard knows of the log, `None` where none is set up.
     """
 
     ledger: Ledger | None
+    guard: Guard | None = None
     phase: Phase = Phase.RESTING
     again: bool = False
     waits_for_idle: bool = False
     faulted: bool = False
     live: bool = True
     disposing: bool = False
+
+
+def open_owner(
+    events: Iterable[Event],
+    seed_length: int,
+    profile: Profile,
+    limits: GuardConfig | None = None,
+    now_ms: int = 0,
+) -> Result[Owner, CorruptScheduleLog]:
+    """The owner of a whole log, folded in one pass, with the guard's limits where it is on.
+
+    `now_ms` is for the guard alone: a stop that is nothing new after a restart is not told again.
+    """
+    counted: list[Event] = []  # few among the events of a session
+
+    def show(event: Event) -> Event:
+        if limits is not None and event.type in COUNTED_TYPES and event.seq >= seed_length:
+            counted.append(event)
+        return event
+
+    def settle(ledger: Ledger) -> Owner:
+        if limits is None:
+            return Owner(ledger=ledger)
+        wakeups = count_wakeups(counted, limits.reset_kinds)
+        guard = Guard(config=limits, seed_length=seed_length, wakeups=wakeups)
+        return Owner(ledger=ledger, guard=resume_guard(guard, ledger, now_ms))
+
+    return fold(map(show, events), seed_length, profile).map(settle)
 
 
 def may_run(owner: Owner) -> bool:
@@ -70,6 +109,7 @@ def with_marks(
     """The owner with some of its marks set; built by constructor, so that types are checked."""
     return Owner(
         ledger=owner.ledger,
+        guard=owner.guard,
         phase=owner.phase if phase is None else phase,
         again=owner.again if again is None else again,
         waits_for_idle=owner.waits_for_idle if waits_for_idle is None else waits_for_idle,
@@ -79,10 +119,11 @@ def with_marks(
     )
 
 
-def with_ledger(owner: Owner, ledger: Ledger | None) -> Owner:
-    """The owner with another ledger; `None` for a log that is lost."""
+def with_log(owner: Owner, ledger: Ledger | None, guard: Guard | None) -> Owner:
+    """The owner after more of its log; `None` is the ledger of a log that is lost."""
     return Owner(
         ledger=ledger,
+        guard=guard,
         phase=owner.phase,
         again=owner.again,
         waits_for_idle=owner.waits_for_idle,

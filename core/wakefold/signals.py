@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from wakefold.events import Event
+from wakefold.guard import StopKey
 
 
 class Nudged(Struct, frozen=True, tag=True):
@@ -84,6 +85,12 @@ class DisposeAsked(Struct, frozen=True, tag=True):
     """The session or its plugin is being shut down."""
 
 
+class StopTold(Struct, frozen=True, tag=True):
+    """The operator has been told of a stop by the guard."""
+
+    key: StopKey
+
+
 Signal = (
     Nudged
     | WentIdle
@@ -102,4 +109,5 @@ Signal = (
     | IdleFailed
     | Detached
     | DisposeAsked
+    | StopTold
 )

@@ -19,6 +19,8 @@ from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
 
 from wakefold.events import Change, Create, Delete, Event, Json
+from wakefold.guard import Guard, Refusal, admit, find_not_before
+from wakefold.guard_reports import refusal_value
 from wakefold.implied_zones import NO_ZONE, RequestZone, find_request_zone
 from wakefold.instants import is_trimmed
 from wakefold.json_text import format_json
@@ -61,9 +63,13 @@ class Append(Struct, frozen=True, tag=True):
 
 
 class Confirmed(Struct, frozen=True, tag=True):
-    """The barrier is acknowledged. `log` is what it folds to, why it is corrupt; `None`: unreadable."""
+    """The barrier is acknowledged. `log` is what it folds to, why it is corrupt; `None`: unreadable.
+
+    `guard` is what the guard knows of it, where there is one.
+    """
 
     log: Ledger | CorruptScheduleLog | None
+    guard: Guard | None = None
 
 
 class Sampled(Struct, frozen=True, tag=True):
@@ -89,12 +95,20 @@ class Refused(Struct, frozen=True, tag=True):
 
 ToolStep = Barrier | ReadClock | ReadLog | Append
 StepAnswer = Confirmed | Sampled | LogRead | Appended | Refused
-ToolAnswer = Result[object, Rejection]
+ToolAnswer = Result[object, Rejection | Refusal]
 Program = Generator[ToolStep, StepAnswer, ToolAnswer]
 
 
-def open_call(tool: ToolName, arguments: object) -> Result[Callable[[], Program], Rejection]:
-    """The program of a call, or the refusal that needs no queue; `arguments` is parsed JSON."""
+def open_call(
+    tool: ToolName, arguments: object, guard: Guard | None = None, now_ms: int = 0
+) -> Result[Callable[[], Program], Rejection | Refusal]:
+    """The program of a call, or the refusal that needs no queue; `arguments` is parsed JSON.
+
+    A guard comes first: `now_ms` is the clock sample for its admission, and for nothing else.
+    """
+    refusal = None if guard is None else admit(guard.wakeups, guard.config, tool, arguments, now_ms)
+    if refusal is not None:
+        return Failure(refusal)
     match tool:
         case "schedule_create":
             return read_create_request(arguments).map(lambda request: lambda: _run(_create(request)))
@@ -115,7 +129,11 @@ def open_call(tool: ToolName, arguments: object) -> Result[Callable[[], Program]
 
 def answer_value(answer: ToolAnswer) -> object:
     """The JSON value that a call is answered with, an error's `{code, message, ...}` included."""
-    return either(answer, lambda value: value, error_value)
+
+    def tell(error: Rejection | Refusal) -> object:
+        return refusal_value(error) if isinstance(error, Refusal) else error_value(error)
+
+    return either(answer, lambda value: value, tell)
 
 
 def render_answer(answer: ToolAnswer) -> str:
@@ -153,9 +171,12 @@ def _create(request: CreateRequest) -> _Body[object]:
 
 
 def _list() -> _Body[object]:
-    ledger = _read((yield from _confirm("list", None)))
+    confirmed = yield from _confirm("list", None)
+    ledger = _read(confirmed)
     now_ms = yield from _sample()
-    return [encode_view(view) for view in list_views(ledger, now_ms)]
+    guard = confirmed.guard
+    not_before_ms = None if guard is None else find_not_before(guard, now_ms)
+    return [encode_view(view) for view in list_views(ledger, now_ms, not_before_ms)]
 
 
 def _delete(schedule_id: str) -> _Body[object]:

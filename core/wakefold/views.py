@@ -6,7 +6,7 @@ refuses to choose the instant, and to say anything about a model or a person.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -15,21 +15,33 @@ from wakefold.instants import format_instant, is_representable
 from wakefold.ledger import Ledger, list_active
 from wakefold.recurrence import Profile, find_gate
 
+NEXT_WORD: Final = "next-external-word"
+"""What stands in `heldUntil` where no instant ends the hold."""
+
 
 class View(Struct, frozen=True):
     """A record as of an instant.
 
-    `delivery_not_before_ms` is set only for a repeating record that is overdue behind a closed gate.
+    `delivery_not_before_ms` is set only for a repeating record that is overdue behind a closed gate,
+    `held_until_ms` only for one that is overdue under a hold; past year 9999 it means the next external
+    word.
     """
 
     record: Record
     state: Literal["scheduled", "overdue"]
     delivery_not_before_ms: int | None = None
     delivery_mode: Literal["session-local"] = "session-local"
+    held_until_ms: int | None = None
 
 
-def view_record(record: Record, now_ms: int, profile: Profile, last_accepted_at_ms: int | None) -> View:
-    """One record as of `now_ms`, given the last recurring batch of its session."""
+def view_record(
+    record: Record,
+    now_ms: int,
+    profile: Profile,
+    last_accepted_at_ms: int | None,
+    not_before_ms: int | None = None,
+) -> View:
+    """One record as of `now_ms`, given the last recurring batch of its session and a hold, if any."""
     if now_ms < record.scheduled_at_ms:
         return View(record=record, state="scheduled")
     gate_ms = find_gate(profile, last_accepted_at_ms)
@@ -39,13 +51,18 @@ def view_record(record: Record, now_ms: int, profile: Profile, last_accepted_at_
         and now_ms < gate_ms
         and is_representable(gate_ms)
     )
-    return View(record=record, state="overdue", delivery_not_before_ms=gate_ms if held else None)
+    return View(
+        record=record,
+        state="overdue",
+        delivery_not_before_ms=gate_ms if held else None,
+        held_until_ms=not_before_ms,
+    )
 
 
-def list_views(ledger: Ledger, now_ms: int) -> tuple[View, ...]:
-    """All active records as of `now_ms`, in create order."""
+def list_views(ledger: Ledger, now_ms: int, not_before_ms: int | None = None) -> tuple[View, ...]:
+    """All active records as of `now_ms`, in create order; none goes before `not_before_ms` (a hold)."""
     return tuple(
-        view_record(record, now_ms, ledger.profile, ledger.last_accepted_at_ms)
+        view_record(record, now_ms, ledger.profile, ledger.last_accepted_at_ms, not_before_ms)
         for record in list_active(ledger)
     )
 
@@ -59,4 +76,7 @@ def encode_view(view: View) -> Json:
     }
     if view.delivery_not_before_ms is not None:
         value["deliveryNotBefore"] = format_instant(view.delivery_not_before_ms)
+    if view.held_until_ms is not None:
+        held = is_representable(view.held_until_ms)
+        value["heldUntil"] = format_instant(view.held_until_ms) if held else NEXT_WORD
     return value

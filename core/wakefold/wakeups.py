@@ -2,7 +2,7 @@
 
 This module decides how often a session has woken itself: every dispatch is one wakeup, whatever its
 kind, and only an external word ends a streak. It refuses to keep a count anywhere but in the log, so
-that no restart can reset it.
+that no restart can reset it, and to judge whether a count is too high.
 """
 
 from __future__ import annotations
@@ -20,52 +20,111 @@ RESET_KINDS: Final = ("user", "a2a")
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 86_400_000
 
+KEPT_MS: Final = 8 * DAY_MS
+"""How far back `follow_wakeups` remembers, from the latest: a day, and a clock set back by a week."""
+
+COUNTED_TYPES: Final = frozenset({SCHEDULE_CHANGE, "user/message"})
+"""The types of the events that count, in one way or the other."""
+
 
 class Wakeups(Struct, frozen=True):
-    """A session's wakeups: the streak now and at its highest, and the epoch ms of every dispatch."""
+    """A session's wakeups: the streak now and at its highest, and the epoch ms of the dispatches.
 
-    consecutive: int
-    max_consecutive: int
-    dispatch_times_ms: tuple[int, ...]
+    `total` counts all of them, `dispatch_times_ms` holds those that limits can still ask for, in the
+    order of the log. `word_seq` is the seq of the last external word.
+    """
 
-    @property
-    def total(self) -> int:
-        """All wakeups."""
-        return len(self.dispatch_times_ms)
+    consecutive: int = 0
+    max_consecutive: int = 0
+    dispatch_times_ms: tuple[int, ...] = ()
+    total: int = 0
+    word_seq: int | None = None
+
+    def list_since(self, since_ms: int) -> list[int]:
+        """The wakeups at or after an instant (the day's start, an hour ago), in log order."""
+        return [time_ms for time_ms in self.dispatch_times_ms if time_ms >= since_ms]
 
     def count_since(self, since_ms: int) -> int:
-        """The wakeups at or after an instant: since the day's start, or in the last hour."""
-        return sum(time_ms >= since_ms for time_ms in self.dispatch_times_ms)
+        """How many wakeups there were at or after an instant."""
+        return len(self.list_since(since_ms))
 
 
-def count_wakeups(events: Iterable[Event], reset_kinds: Collection[str] = RESET_KINDS) -> Wakeups:
-    """The wakeups in the events of a session's own suffix.
+NO_WAKEUPS: Final = Wakeups()
+"""Those of a log without events."""
+
+
+def follow_wakeups(
+    wakeups: Wakeups, event: Event, reset_kinds: Collection[str] = RESET_KINDS
+) -> Wakeups:
+    """The wakeups after one more event of the own suffix, for limits that are looked at soon.
 
     Only `data.operation` is looked at: a malformed dispatch still counts.
     """
+    if _is_dispatch(event):
+        streak = wakeups.consecutive + 1
+        return Wakeups(
+            consecutive=streak,
+            max_consecutive=max(streak, wakeups.max_consecutive),
+            dispatch_times_ms=_forget((*wakeups.dispatch_times_ms, event.time_ms)),
+            total=wakeups.total + 1,
+            word_seq=wakeups.word_seq,
+        )
+    if _is_external_word(event, reset_kinds):
+        return Wakeups(
+            max_consecutive=wakeups.max_consecutive,
+            dispatch_times_ms=wakeups.dispatch_times_ms,
+            total=wakeups.total,
+            word_seq=event.seq,
+        )
+    return wakeups
+
+
+def count_wakeups(events: Iterable[Event], reset_kinds: Collection[str] = RESET_KINDS) -> Wakeups:
+    """The wakeups in the events of a session's own suffix, the times of all of them kept."""
     streak = highest = 0
     times_ms: list[int] = []
+    word_seq: int | None = None
     for event in events:
-        data = event.data
-        if not isinstance(data, dict):
-            continue
-        if event.type == SCHEDULE_CHANGE and data.get("operation") == "dispatch":
+        if _is_dispatch(event):
             streak += 1
             highest = max(highest, streak)
             times_ms.append(event.time_ms)
-        elif event.type == "user/message" and _is_external_word(data, reset_kinds):
-            streak = 0
-    return Wakeups(consecutive=streak, max_consecutive=highest, dispatch_times_ms=tuple(times_ms))
+        elif _is_external_word(event, reset_kinds):
+            streak, word_seq = 0, event.seq
+    return Wakeups(
+        consecutive=streak,
+        max_consecutive=highest,
+        dispatch_times_ms=tuple(times_ms),
+        total=len(times_ms),
+        word_seq=word_seq,
+    )
 
 
-def find_day_start(now_ms: int, offset_minutes: int = 0) -> int:
+def find_day_start(now_ms: int, offset_minutes: float = 0) -> int:
     """The start (epoch ms) of the day that holds `now_ms`, the boundary moved by an offset from UTC."""
-    offset_ms = offset_minutes * 60_000
+    offset_ms = int(offset_minutes * 60_000)
     local_ms = now_ms + offset_ms
     return local_ms - local_ms % DAY_MS - offset_ms
 
 
-def _is_external_word(data: dict[str, object], reset_kinds: Collection[str]) -> bool:
-    source = data.get("source")
+def _forget(times_ms: tuple[int, ...]) -> tuple[int, ...]:
+    """Without the times at the beginning that are too old for any limit."""
+    horizon_ms = times_ms[-1] - KEPT_MS
+    first = 0
+    while times_ms[first] < horizon_ms:
+        first += 1
+    return times_ms[first:] if first else times_ms
+
+
+def _is_dispatch(event: Event) -> bool:
+    if event.type != SCHEDULE_CHANGE or not isinstance(event.data, dict):
+        return False
+    return event.data.get("operation") == "dispatch"
+
+
+def _is_external_word(event: Event, reset_kinds: Collection[str]) -> bool:
+    if event.type != "user/message" or not isinstance(event.data, dict):
+        return False
+    source = event.data.get("source")
     kind = source.get("kind") if isinstance(source, dict) else None
     return isinstance(kind, str) and kind in reset_kinds

@@ -16,6 +16,7 @@ from whenever import (
     PlainDateTime,
     RepeatedTime,
     SkippedTime,
+    Time,
     TimeZoneNotFoundError,
     ZonedDateTime,
 )
@@ -87,6 +88,37 @@ def format_local(instant_ms: int, zone: str) -> str:
     """
     zoned = Instant.from_timestamp(instant_ms, unit="millisecond").to_tz(zone)
     return f"{zoned.to_plain().format_iso(unit='second', sep=' ')} {zone}"
+
+
+def read_clock_minutes(instant_ms: int, zone: str) -> int | None:
+    """The minutes of the day that a clock of a canonical zone shows; `None` off the calendar."""
+    try:
+        zoned = Instant.from_timestamp(instant_ms, unit="millisecond").to_tz(zone)
+    except ValueError:
+        return None
+    return 60 * zoned.hour + zoned.minute
+
+
+def find_clock_instant(after_ms: int, minutes: int, zone: str) -> int | None:
+    """The first instant after another at which a clock of a canonical zone shows a minute of the day.
+
+    Where the clock skips that minute, it is as many minutes after the gap as it would have been after
+    the gap's beginning. `None` off the calendar.
+    """
+    found: list[int] = []
+    try:
+        today = Instant.from_timestamp(after_ms, unit="millisecond").to_tz(zone).date()
+        for day in (today, today.add(days=1)):
+            local = day.at(Time(minutes // 60, minutes % 60))
+            for choice in _CHOICES:
+                zoned = local.assume_tz(zone, disambiguation=choice)
+                found.append(zoned.timestamp(unit="millisecond"))
+    except ValueError:
+        return None
+    return min(instant_ms for instant_ms in found if instant_ms > after_ms)
+
+
+_CHOICES: Final[tuple[Literal["compatible", "later"], ...]] = ("compatible", "later")
 
 
 def _assume(local: PlainDateTime, zone: str) -> ZonedDateTime:

@@ -19,8 +19,9 @@ from wakefold import signals as fact
 from wakefold.conversations import Draft
 from wakefold.tools import answer_value
 from wakefold_laws.virtual_world import Failing, Json, VirtualWorld
+from wakefold_shell.calls import Call
 from wakefold_shell.errors import UnavailableError
-from wakefold_shell.owner import Call, Session
+from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Followup
 
 BACKENDS: Final = tuple(name for name in ("asyncio", "trio") if find_spec(name) is not None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+from returns.pipeline import is_successful
 from returns.result import Result, Success
 
 from wakefold.events import (
@@ -22,7 +23,9 @@ from wakefold.events import (
     read_change,
 )
 from wakefold.framing import frame_batch, frame_one_shot
-from wakefold.guard import count_wakeups, find_day_start
+from wakefold.guard import Stop, admit, reap
+from wakefold.guard_config import read_guard_config
+from wakefold.guard_reports import count_minutes_until_free
 from wakefold.implied_zones import (
     NO_ZONE,
     UNAVAILABLE,
@@ -39,6 +42,7 @@ from wakefold.rejections import InvalidPrompt, LogFault, Rejection
 from wakefold.requests import At, CreateRequest, Rule, make_record, read_rule, trim_prompt
 from wakefold.views import encode_view, view_record
 from wakefold.wakes import BatchDue, BatchEntry, Decision, OneShotDue, Wait, decide_due
+from wakefold.wakeups import count_wakeups, find_day_start
 from wakefold.zones import canonicalize_zone
 from wakefold_laws.transcripts import run_owner, run_tools
 
@@ -164,6 +168,41 @@ def run_guard_count(case: Case) -> object:
     }
 
 
+def run_guard_precheck(case: Case) -> object:
+    """Whether a tool call is admitted, and if not, why and for how long."""
+    config = _require(read_guard_config(case["config"]))
+    wakeups = count_wakeups(_events(case), config.reset_kinds)
+    call = case["call"]
+    refusal = admit(wakeups, config, call["tool"], call.get("arguments"), case["now"])
+    if refusal is None:
+        return {"pass": True}
+    minutes = count_minutes_until_free(refusal)
+    return {"refuse": refusal.code} | ({} if minutes is None else {"minutes": minutes})
+
+
+def run_guard_reap(case: Case) -> object:
+    """The stop that an idle session has come to."""
+    config = _require(read_guard_config(case["config"]))
+    wakeups = count_wakeups(_events(case), config.reset_kinds)
+
+    def spell(ledger: Ledger) -> object:
+        stop = reap(wakeups, ledger, config, case["now"])
+        return {"action": None if stop is None else _spell_stop(stop)}
+
+    return either(fold(_events(case)), spell, _spell_error)
+
+
+def _spell_stop(stop: Stop) -> object:
+    return {
+        "reason": stop.key.reason,
+        "consecutive": stop.consecutive,
+        "perDay": stop.per_day,
+        "total": stop.total,
+        "toDelete": [record.id for record in stop.to_delete],
+        "intervals": list(stop.offending_seconds),
+    }
+
+
 RUNNERS: Final[dict[str, tuple[frozenset[str], Runner]]] = {
     name: (frozenset(fields.split()), run)
     for name, fields, run in (
@@ -186,9 +225,16 @@ RUNNERS: Final[dict[str, tuple[frozenset[str], Runner]]] = {
         ("owner", "session start host script expect", run_owner),
         ("tools", "session steps observer expect", run_tools),
         ("guard_count", "events resetKinds now dayBoundaryOffsetMinutes expect", run_guard_count),
+        ("guard_precheck", "events config call now expect", run_guard_precheck),
+        ("guard_reap", "events config now expect", run_guard_reap),
     )
 }
 """By file: the fields that a case may have, and what runs it."""
+
+
+def _require(result: Result[_Value, Any]) -> _Value:
+    assert is_successful(result), result
+    return result.unwrap()
 
 
 def _spell(result: Result[_Value, Any], encode: Callable[[_Value], object]) -> object:

@@ -8,50 +8,25 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Final, assert_never
 
 import anyio
-import anyio.lowlevel
 from returns.pipeline import is_successful
 from returns.result import Failure
 
 from wakefold import SEED, Profile
 from wakefold import signals as fact
 from wakefold import tools as step
-from wakefold.conversations import draft_change
+from wakefold.guard_config import GuardConfig
 from wakefold.owners import Phase
+from wakefold.reaping import reap_reminders
 from wakefold.rejections import InternalError
 from wakefold.tools import ToolAnswer, ToolName, open_call
+from wakefold_shell.calls import Call, ToolPerformer
 from wakefold_shell.errors import CompositionError, ReentryError, UnavailableError
-from wakefold_shell.performer import Performer
 from wakefold_shell.protocols import Clock, Host, Store
 
-BARRIER_SECONDS_MAX: Final = 30.0
-"""How long a barrier may take before it counts as not acknowledged."""
 
-
-class Call:
-    """One tool call in the FIFO: `submit` gives it, `cancel` takes it back as far as that goes."""
-
-    def __init__(self) -> None:
-        """A call that waits; `program` is what runs when its turn comes."""
-        self.program: step.Program | None = None
-        self.cancelled = False
-        self.answer: ToolAnswer = Failure(InternalError())
-        self.done = anyio.Event()
-
-    def finish(self, answer: ToolAnswer) -> None:
-        """Answer the call, once."""
-        self.answer = answer
-        self.done.set()
-
-    def cancel(self) -> None:
-        """Stop it before it appends anything; a call with nothing more to append completes."""
-        self.cancelled = True
-
-
-class Session(Performer):
+class Session(ToolPerformer):
     """One live session. `run` it in a task; `call` its tools from others.
 
     `on_warning` is told the kind of each warning; `on_wait`, whenever the session comes to rest, the
@@ -66,6 +41,7 @@ class Session(Performer):
         clock: Clock,
         *,
         profile: Profile = SEED,
+        guard: GuardConfig | None = None,
         on_warning: Callable[[str], None] = lambda _: None,
         on_wait: Callable[[int | None], None] = lambda _: None,
     ) -> None:
@@ -77,14 +53,12 @@ class Session(Performer):
                 f"this is a child session (delegationDepth {store.delegation_depth}), which has no "
                 "reminders: use those of the session that a person speaks to."
             )
-        super().__init__(store, host, clock, profile)
+        super().__init__(store, host, clock, profile, guard)
         self.tell_warning, self._tell_wait = on_warning, on_wait
         self._queue: deque[Call | None] = deque()  # None: a turn for the owner
         self._stirred = anyio.Event()
         self._running: Call | None = None
         self._worker: int | None = None  # the task that awaits barriers
-        self._confirmed = anyio.Event()
-        self._confirmed_position = -1
         self._closed = False
 
     def on_turn(self) -> None:
@@ -110,7 +84,7 @@ class Session(Performer):
                 await self._work()
                 self._tasks.cancel_scope.cancel()
         finally:
-            self._closed = True
+            self._closed, self._worker = True, None
             for call in (self._running, *self._queue):
                 if call is not None:
                     call.finish(Failure(InternalError()))
@@ -130,10 +104,13 @@ class Session(Performer):
         `UnavailableError` after the end, `ReentryError` from inside a publication or a barrier, where
         waiting for the answer would never end.
         """
-        self.refuse_reentry()
         if self._closed:
             raise UnavailableError("this session is closed: open it again.")
-        opened = open_call(tool, arguments)
+        self.refuse_reentry()
+        guarded = self.owner.guard if tool == "schedule_create" else None
+        sample = self._sample() if guarded else None
+        now_ms = sample.now_ms if isinstance(sample, step.Sampled) else self._now_ms
+        opened = open_call(tool, arguments, guarded, now_ms)
         call = Call()
         if is_successful(opened):
             call.program = opened.unwrap()()
@@ -149,6 +126,15 @@ class Session(Performer):
         if self._worker is not None and anyio.get_current_task().id == self._worker:
             raise ReentryError("the session was called from inside its own barrier.")
 
+    def went_idle(self) -> None:
+        """The host tells that the agent has become idle: the reaper looks first, then the owner."""
+        if self.owner.guard is not None and not self._closed:
+            reaping = Call()
+            reaping.program = reap_reminders()
+            self._queue.append(reaping)
+            self._stirred.set()
+        super().went_idle()
+
     def dispose(self) -> None:
         """Ask the session to end: later calls are unavailable, waiting ones count as cancelled."""
         self._closed = True
@@ -157,19 +143,9 @@ class Session(Performer):
                 call.cancel()
         self.signal(fact.DisposeAsked())
 
-    def recompute(self) -> None:
-        """Have the owner look again, after a tool's barrier."""
-        self.signal(fact.Nudged())
-
     async def confirm(self) -> bool:
         """Have a barrier in the FIFO: whether all that is in the log by now is durable."""
         return is_successful(await self.call("schedule_list", {}))
-
-    async def wait_confirmed(self) -> None:
-        """Return once all that is in the log by now is durable; it asks for no barrier of its own."""
-        position = self._position
-        while self._confirmed_position < position:
-            await self._confirmed.wait()
 
     async def _work(self) -> None:
         """Give turns, one at a time, until the owner is gone."""
@@ -198,61 +174,3 @@ class Session(Performer):
                 self._answer_with_clock(fact.Flushed)
             else:
                 self.signal(fact.FlushRefused())
-
-    async def _run_call(self, call: Call, program: step.Program) -> None:
-        answer: step.StepAnswer | None = None
-        sampled = False
-        while True:
-            try:
-                wanted = program.send(answer) if answer else next(program)
-            except StopIteration as end:
-                call.finish(end.value)
-                return
-            match wanted:
-                case step.Barrier():
-                    answer = await self._confirm()
-                case step.ReadClock():
-                    answer = self._sample()
-                    sampled = isinstance(answer, step.Sampled)
-                case step.ReadLog():
-                    answer = self._read_log()
-                case step.Append(change=change):
-                    if call.cancelled:
-                        call.finish(Failure(InternalError()))
-                        return
-                    if not sampled:
-                        self._sample()  # a delete needs no clock but for the event's own time
-                    answer = self._append([draft_change(change)])
-                case _:
-                    assert_never(wanted)
-
-    async def _confirm(self) -> step.StepAnswer:
-        """A tool's barrier: then the owner looks again, and the tool sees the log."""
-        if not await self._flush():
-            return step.Refused()
-        with suppress(Exception):  # a recompute that fails never changes an answer
-            self.recompute()
-        return step.Confirmed(log=self._see_log())
-
-    async def _flush(self) -> bool:
-        """The barrier, never cancelled before its deadline; anything but true is a refusal."""
-        confirmed = False
-        position = self._position
-        with anyio.move_on_after(BARRIER_SECONDS_MAX, shield=True):
-            try:
-                confirmed = await self.store.flush() is True
-            except Exception as trouble:  # noqa: BLE001 - whatever the store raises means uncertain
-                self.trouble = trouble
-        await anyio.lowlevel.checkpoint()  # a session that was cancelled meanwhile ends here
-        if confirmed:
-            self._confirmed_position = position
-            self._confirmed.set()
-            self._confirmed = anyio.Event()
-        return confirmed
-
-    def _read_log(self) -> step.StepAnswer:
-        try:
-            return step.LogRead(self.store.time_zone, list(self.store.read_events(0)))
-        except Exception as trouble:  # noqa: BLE001 - the core decides what an unreadable log means
-            self.trouble = trouble
-            return step.Refused()

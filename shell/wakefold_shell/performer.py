@@ -8,25 +8,22 @@ session's worker, which is the one place where a barrier is awaited.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, assert_never
 
 import anyio
 from anyio.abc import TaskGroup
 from returns.pipeline import is_successful
+from returns.result import Result
 
-from wakefold import (
-    CorruptScheduleLog,
-    Event,
-    Ledger,
-    Profile,
-    fold,
-)
+from wakefold import CorruptScheduleLog, Event, Ledger, Profile, fold
 from wakefold import effects as order
 from wakefold import signals as fact
 from wakefold.conversations import Draft, draft_change
+from wakefold.guard_config import GuardConfig
 from wakefold.lifecycle import advance
-from wakefold.owners import Owner
+from wakefold.owners import Owner, open_owner
+from wakefold.reaping import Reaped
 from wakefold.tools import Appended, Refused, Sampled, StepAnswer
 from wakefold_shell.errors import ReentryError, UnavailableError
 from wakefold_shell.protocols import Clock, Followup, Host, Store
@@ -38,16 +35,20 @@ class Performer:
     `fault` is what makes the log corrupt, `trouble` the last exception that store, host or clock
     raised: the core is told that one came, never which. The worker of a subclass sees to the turns
     that are asked for (`on_turn`) and to `barrier_wanted` while `owner_has_turn`. `tell_warning` hears
-    of each warning, `tell_event` of each event of the log as it is first seen; neither may raise.
+    of each warning, `tell_event` of each event of the log as it is first seen, `tell_stop` of each stop
+    by the guard; none of them may raise.
     """
 
-    def __init__(self, store: Store, host: Host, clock: Clock, profile: Profile) -> None:
-        """The world to perform in, and the profile to fold under."""
+    def __init__(
+        self, store: Store, host: Host, clock: Clock, profile: Profile, guard: GuardConfig | None
+    ) -> None:
+        """The world to perform in, the profile to fold under, and the guard's limits, if it is on."""
         self.owner = Owner(ledger=None)
         self.fault: CorruptScheduleLog | None = None
         self.trouble: Exception | None = None
         self.owner_has_turn = self.barrier_wanted = False
         self.store, self.host, self.clock, self._profile = store, host, clock, profile
+        self.guard = guard
         self._position = 0
         self._now_ms = 0  # the last clock sample, which stamps what is appended after it
         self._signals: deque[fact.Signal] = deque()
@@ -55,8 +56,11 @@ class Performer:
         self._loaded = False
         self.tell_event: Callable[[Event], None] = lambda _: None
         self.tell_warning: Callable[[str], None] = lambda _: None
+        self.tell_stop: Callable[[Reaped], None] = lambda _: None
         self._timer: anyio.CancelScope | None = None
         self._armed_for_ms = 0
+        self._confirmed = anyio.Event()
+        self._confirmed_position = -1
         self._tasks: TaskGroup | None = None
 
     def on_turn(self) -> None:
@@ -113,28 +117,34 @@ class Performer:
         if self._loaded:
             return
         self._loaded = self._publishing = True
-        found = self._fold(self.tell_event)
+        if self.guard is not None:
+            self._sample()
+        self.fault = self._read(self._open)
         self._publishing = False
-        if isinstance(found, Ledger):
-            self.owner = Owner(ledger=found)
-            self._position = found.position
-        else:
-            self.fault = found
 
-    def _fold(self, see: Callable[[Event], None]) -> Ledger | CorruptScheduleLog | None:
-        """What the log comes to, else why it is corrupt, else (it cannot be read) nothing."""
+    def _open(self, log: Iterable[Event]) -> Result[None, CorruptScheduleLog]:
+        seed_length, profile = self.store.seed_length, self._profile
+        shown = map(self._show, log)
+        return open_owner(shown, seed_length, profile, self.guard, self._now_ms).map(self._settle)
 
-        def show(event: Event) -> Event:
-            see(event)
-            return event
+    def _show(self, event: Event) -> Event:
+        self.tell_event(event)
+        return event
 
+    def _settle(self, owner: Owner) -> None:
+        self.owner = owner
+        self._position = 0 if owner.ledger is None else owner.ledger.position
+
+    def _read(
+        self, look: Callable[[Iterable[Event]], Result[object, CorruptScheduleLog]]
+    ) -> CorruptScheduleLog | None:
+        """Look at the whole log; why it is corrupt, if it is. A log that cannot be read is noted."""
         try:
-            events = map(show, self.store.read_events(0))
-            folded = fold(events, self.store.seed_length, self._profile)
+            found = look(self.store.read_events(0))
         except Exception as trouble:  # noqa: BLE001 - the core decides what an unreadable log means
             self.trouble, self._unreadable = trouble, True
             return None
-        return folded.unwrap() if is_successful(folded) else folded.failure()
+        return None if is_successful(found) else found.failure()
 
     def _report(self) -> bool:
         """Tell the owner of every event that it has not seen; whether the log could be read."""
@@ -160,17 +170,12 @@ class Performer:
         if self.owner.ledger is not None:
             return self.owner.ledger
         if self.fault is None and not self._unreadable:
-            found = self._fold(lambda _: None)  # broken since the start: look by which event
-            self.fault = found if isinstance(found, CorruptScheduleLog) else None
+            # An event since the start has broken it: look which.
+            self.fault = self._read(lambda log: fold(log, self.store.seed_length, self._profile))
         return self.fault
 
     def _append(self, drafts: Sequence[Draft]) -> StepAnswer:
-        try:
-            self._write(drafts)
-        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed append means
-            self.trouble = trouble
-            return Refused()
-        return Appended()
+        return Appended() if self._attempt(lambda: self._write(drafts)) else Refused()
 
     def _write(self, drafts: Sequence[Draft]) -> None:
         """Append events as one batch, stamped by the last clock sample, and tell the owner of them."""
@@ -187,12 +192,19 @@ class Performer:
             self._report()
 
     def _sample(self) -> StepAnswer:
-        try:
+        def read() -> None:
             self._now_ms = self.clock.read_ms()
-            return Sampled(self._now_ms)
-        except Exception as trouble:  # noqa: BLE001 - the core decides what a failed clock means
+
+        return Sampled(self._now_ms) if self._attempt(read) else Refused()
+
+    def _attempt(self, action: Callable[[], object]) -> bool:
+        """Whether an action of the world went well; what it raised is the core's to decide on."""
+        try:
+            action()
+        except Exception as trouble:  # noqa: BLE001 - see above
             self.trouble = trouble
-            return Refused()
+            return False
+        return True
 
     def _answer_with_clock(self, kind: type[fact.Flushed | fact.ClaimGranted]) -> None:
         """Answer the owner with a fresh clock sample, every event reported before."""
@@ -253,10 +265,7 @@ class Performer:
         self.signal(fact.HandedOver() if appended else fact.AppendFailed())
 
     def _release(self) -> None:
-        try:
-            self.host.release()
-        except Exception as trouble:  # noqa: BLE001 - the core decides what a broken host means
-            self.trouble = trouble
+        if not self._attempt(self.host.release):
             self.signal(fact.Broke())
 
     def _arm(self, until_ms: int, delay_ms: int) -> None:

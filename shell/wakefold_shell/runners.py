@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 import anyio
+from anyio.abc import TaskGroup
 
 from wakefold import SEED, Profile
 from wakefold.events import Json
+from wakefold.guard_config import GuardConfig
+from wakefold.reaping import Reaped
 from wakefold.tools import ToolName, answer_value
 from wakefold.zones import canonicalize_zone
 from wakefold_shell.errors import ShellError
+from wakefold_shell.guarding import Watchman
 from wakefold_shell.hosts.inboxes import Agent, InboxHost
 from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Clock
@@ -43,7 +47,7 @@ class Runner:
 
     `make_agent` is given the directory and the header. `tell` hears sentences such as that of a torn
     tail; `on_wait` hears, whenever the session comes to rest, the instant (epoch ms) that it waits for.
-    With `once` it ends when nothing is due and no turn is left.
+    With `once` it ends when nothing is due and no turn is left. `watchman` is the guard, if it is on.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of a session
@@ -53,6 +57,7 @@ class Runner:
         clock: Clock,
         *,
         profile: Profile = SEED,
+        watchman: Watchman | None = None,
         once: bool = False,
         line_bytes_max: int = LINE_BYTES_MAX,
         tell: Callable[[str], None] = lambda _: None,
@@ -62,7 +67,8 @@ class Runner:
         self.directory = directory
         self._make_agent, self._clock, self._profile = make_agent, clock, profile
         self._once, self._line_bytes_max, self._tell = once, line_bytes_max, tell
-        self._tell_wait = on_wait
+        self._tell_wait, self._watchman = on_wait, watchman
+        self._notices = 0  # that are under way
         self._warning: str | None = None
         self._session: Session | None = None
         self._stopped = False
@@ -70,6 +76,8 @@ class Runner:
     async def run(self) -> None:
         """Own the session until it is stopped, or `once` all is done. `ShellError` for what ends it."""
         with open_store(self.directory, self._line_bytes_max, self._tell) as store:
+            if store.delegation_depth > 0 and self._watchman is not None:
+                self._watchman.tell_inert(store.journal.header.id)
             agent = self._make_agent(self.directory, store.journal.header)
             host = InboxHost(agent, on_idle=lambda: self._settle(host))
             session = Session(
@@ -77,12 +85,18 @@ class Runner:
                 host,
                 self._clock,
                 profile=self._profile,
+                guard=None if self._watchman is None else self._watchman.find_limits(self.directory),
                 on_warning=self._note_warning,
                 on_wait=lambda until_ms: self._rest(host, until_ms),
             )
             self._session = session
+            session_id = store.journal.header.id
             host.follow(session)  # before the first wait: the log's file is let go again
+            limits = session.guard
+            if limits is not None and self._watchman is not None and session.owner.ledger is not None:
+                self._watchman.greet(session_id, limits)
             async with open_door(self.directory) as door, anyio.create_task_group() as tasks:
+                session.tell_stop = partial(self._stand_by, tasks, session, host, session_id)
                 if not self._stopped:
                     tasks.start_soon(serve, door, partial(self._answer, store, session, host))
                     await host.run(session)
@@ -110,8 +124,24 @@ class Runner:
 
     def _settle(self, host: InboxHost) -> None:
         session = self._session
-        if self._once and session is not None and session.resting and not host.busy:
+        if session is None or not self._once or self._notices or host.busy:
+            return
+        if session.resting:
             self.stop()
+
+    def _stand_by(
+        self, tasks: TaskGroup, session: Session, host: InboxHost, session_id: str, reaped: Reaped
+    ) -> None:
+        """A stop: tell the operator, and let the owner be told while the session goes on."""
+
+        async def notify(watchman: Watchman, limits: GuardConfig) -> None:
+            await watchman.tell_stop(session_id, limits, reaped)
+            self._notices -= 1
+            self._settle(host)
+
+        if self._watchman is not None and session.guard is not None:
+            self._notices += 1
+            tasks.start_soon(notify, self._watchman, session.guard)
 
     async def _answer(
         self, store: JournalStore, session: Session, host: InboxHost, request: Json

@@ -11,6 +11,7 @@ import typer
 
 import wakefold
 from wakefold_shell.cli.demonstration import demo
+from wakefold_shell.cli.guarding import guard_app
 from wakefold_shell.cli.judging import conformance
 from wakefold_shell.cli.listing import next_, receipts
 from wakefold_shell.cli.managing import create, delete, list_, say_
@@ -38,6 +39,7 @@ app.command("list")(list_)
 app.command()(delete)
 app.command("say")(say_)
 app.command("run")(run_session)
+app.add_typer(guard_app, name="guard")
 app.command()(conformance)
 
 

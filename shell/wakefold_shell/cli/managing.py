@@ -14,8 +14,10 @@ from wakefold.deliveries import UNKNOWN_DELIVERY, describe_end, trace_deliveries
 from wakefold.zones import canonicalize_zone
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
+    ConfigOption,
     JsonOption,
     LineBytesOption,
+    NoGuardOption,
     NowOption,
     SessionOption,
     choose_clock,
@@ -31,7 +33,8 @@ from wakefold_shell.cli.output import (
     show_local,
     show_text,
 )
-from wakefold_shell.cli.reaching import call_tool, say_word
+from wakefold_shell.cli.reaching import Way, call_tool, say_word
+from wakefold_shell.guarding import find_config
 from wakefold_shell.stores.journal_store import create_session, remove_session
 from wakefold_shell.stores.journals import open_journal
 from wakefold_shell.stores.rows import Header
@@ -87,6 +90,8 @@ def create(  # noqa: PLR0913 - one option for each way to say when
     time: TimeOption = None,
     zone: ZoneOption = None,
     session_zone: SessionZoneOption = None,
+    config: ConfigOption = None,
+    no_guard: NoGuardOption = False,
     now: NowOption = None,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
@@ -99,15 +104,10 @@ def create(  # noqa: PLR0913 - one option for each way to say when
     if local and at is not None:
         raise typer.BadParameter("give either --at or --date, --time and --zone")
     selectors = _present({"after_seconds": after, "every_seconds": every, "at": at or local or None})
-    new = not session.exists()
-    if new:
-        own_zone = session_zone or (None if zone is None else canonicalize_zone(zone))
-        created_at_ms = choose_clock(now).read_ms()
-        create_session(session, Header(f"session-{uuid4()}", created_at_ms, time_zone=own_zone))
-    elif session_zone is not None:
-        raise typer.BadParameter("--session-zone is for a new session; this one exists")
-    arguments = {"prompt": prompt, **selectors}
-    value, time_zone = call_tool(session, now, "schedule_create", arguments, line_bytes_max)
+    limits = None if no_guard else find_config(config, session)
+    new = _make_session(session, session_zone, zone, now)
+    way = Way(session, line_bytes_max, now, limits)
+    value, time_zone = call_tool(way, "schedule_create", {"prompt": prompt, **selectors})
     if new and "message" in value:
         remove_session(session)
     _answer(value, as_json=as_json)
@@ -121,12 +121,14 @@ def create(  # noqa: PLR0913 - one option for each way to say when
 def list_(
     session: SessionOption,
     *,
+    config: ConfigOption = None,
     now: NowOption = None,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """List the active reminders of a session, in the order of their creation."""
-    value, time_zone = call_tool(session, now, "schedule_list", {}, line_bytes_max)
+    limits = find_config(config, session)
+    value, time_zone = call_tool(Way(session, line_bytes_max, now, limits), "schedule_list", {})
     _tell_failures(session, value, line_bytes_max)
     _answer(value, as_json=as_json)
     if not as_json:
@@ -136,7 +138,7 @@ def list_(
                 (
                     show_text(view["id"]),
                     view["kind"],
-                    view["state"],
+                    f"held until {view['heldUntil']}" if "heldUntil" in view else view["state"],
                     show_instant(parse_instant(view["scheduledAt"])),
                     show_local(parse_instant(view["scheduledAt"]) or 0, time_zone),
                     show_text(view["prompt"]),
@@ -154,7 +156,7 @@ def delete(
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """End an active reminder; one that is not active is told, and nothing is written."""
-    value, _ = call_tool(session, None, "schedule_delete", {"id": schedule_id}, line_bytes_max)
+    value, _ = call_tool(Way(session, line_bytes_max), "schedule_delete", {"id": schedule_id})
     _answer(value, as_json=as_json)
     if not as_json:
         print_line(f"{show_text(schedule_id)}: {'deleted' if value['deleted'] else 'not active'}")
@@ -180,11 +182,25 @@ def say_(
     """
     if text.strip() == "":
         raise typer.BadParameter("say something: the text is empty")
-    said = say_word(session, text, zone, line_bytes_max)
+    said = say_word(Way(session, line_bytes_max), text, zone)
     if as_json:
         print_json(said)
         return
     print_line("queued for the agent." if said["queued"] else "recorded; no runner is live to answer.")
+
+
+def _make_session(
+    directory: Path, session_zone: str | None, zone: str | None, now_ms: int | None
+) -> bool:
+    """Make a session directory if there is none; whether there was none."""
+    if directory.exists():
+        if session_zone is not None:
+            raise typer.BadParameter("--session-zone is for a new session; this one exists")
+        return False
+    own_zone = session_zone or (None if zone is None else canonicalize_zone(zone))
+    created_at_ms = choose_clock(now_ms).read_ms()
+    create_session(directory, Header(f"session-{uuid4()}", created_at_ms, time_zone=own_zone))
+    return True
 
 
 def _tell_failures(directory: Path, views: object, line_bytes_max: int) -> None:

@@ -74,6 +74,17 @@ ProfileOption = Annotated[
         help="seed: repeating batches stand 300 s apart. published: the released package's logs.",
     ),
 ]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="The guard's limits: a TOML file with a table [guard]; else wakefold.toml beside the log.",
+    ),
+]
+NoGuardOption = Annotated[
+    bool, typer.Option("--no-guard", help="Let the agent wake itself without any limit.")
+]
 LineBytesOption = Annotated[
     int,
     typer.Option(

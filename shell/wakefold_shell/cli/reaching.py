@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
+from msgspec import Struct
 
 from wakefold.events import Json
+from wakefold.guard_config import GuardConfig
 from wakefold.tools import ToolName, answer_value
 from wakefold_shell.cli.options import choose_clock
 from wakefold_shell.cli.output import say
@@ -26,32 +28,36 @@ _PATIENCE_SECONDS: Final = 5.0
 _PAUSE_SECONDS: Final = 0.02
 
 
-def call_tool(
-    directory: Path,
-    now_ms: int | None,
-    tool: ToolName,
-    arguments: dict[str, object],
-    line_bytes_max: int,
-) -> tuple[Any, str | None]:
+class Way(Struct, frozen=True):
+    """How a session is reached: `now_ms` fixes the clock, `limits` are the guard's, if it is on.
+
+    Both hold only where no runner lives; a runner has its own.
+    """
+
+    directory: Path
+    line_bytes_max: int
+    now_ms: int | None = None
+    limits: GuardConfig | None = None
+
+
+def call_tool(way: Way, tool: ToolName, arguments: dict[str, object]) -> tuple[Any, str | None]:
     """A tool's value, and the zone of the session; `ShellError` where there is no value."""
 
     async def call(session: Session, _: AbsentHost) -> object:
         return answer_value(await session.call(tool, arguments))
 
     request: Json = {"tool": tool, "arguments": arguments}
-    return _reach(directory, now_ms, call, request, line_bytes_max)
+    return _reach(way, call, request)
 
 
-def say_word(
-    directory: Path, text: str, client_time_zone: str | None, line_bytes_max: int
-) -> dict[str, Any]:
+def say_word(way: Way, text: str, client_time_zone: str | None) -> dict[str, Any]:
     """Put a person's word into the session: its id, and whether it is queued for a live host."""
 
     async def tell(session: Session, host: AbsentHost) -> object:
         return {"id": await host.say(session, text, client_time_zone), "queued": False}
 
     request: Json = {"say": text, "clientTimeZone": client_time_zone}
-    value, _ = _reach(directory, None, tell, request, line_bytes_max)
+    value, _ = _reach(way, tell, request)
     said: dict[str, Any] = value
     return said
 
@@ -59,18 +65,16 @@ def say_word(
 _Job = Callable[[Session, AbsentHost], Awaitable[object]]
 
 
-def _reach(
-    directory: Path, now_ms: int | None, job: _Job, request: Json, line_bytes_max: int
-) -> tuple[Any, str | None]:
+def _reach(way: Way, job: _Job, request: Json) -> tuple[Any, str | None]:
     """Do the job under the writer's lock; where somebody holds it, ask them instead."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         try:
-            return _do(directory, now_ms, job, line_bytes_max)
+            return _do(way, job)
         except OwnedError as owned:
-            if now_ms is not None:
+            if way.now_ms is not None:
                 raise ShellError(f"{str(owned).partition(';')[0]}; leave --now out.") from owned
-            reply = anyio.run(ask, directory, request)
+            reply = anyio.run(ask, way.directory, request)
             if reply is None and time.monotonic() > deadline:
                 raise
         if reply is not None:
@@ -81,10 +85,10 @@ def _reach(
         time.sleep(_PAUSE_SECONDS)
 
 
-def _do(directory: Path, now_ms: int | None, job: _Job, line_bytes_max: int) -> tuple[Any, str | None]:
-    with open_store(directory, line_bytes_max, say) as store:
+def _do(way: Way, job: _Job) -> tuple[Any, str | None]:
+    with open_store(way.directory, way.line_bytes_max, say) as store:
         host = AbsentHost()
-        session = Session(store, host, choose_clock(now_ms))
+        session = Session(store, host, choose_clock(way.now_ms), guard=way.limits)
         session.tell_event = host.observe
         session.load()
         value = anyio.run(_live, session, host, job)

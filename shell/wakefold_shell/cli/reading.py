@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from wakefold import (
-    SCHEDULE_CHANGE,
     Event,
     count_wakeups,
     encode_view,
@@ -19,10 +18,13 @@ from wakefold import (
     plan_next_wake,
 )
 from wakefold.events import kind_of
-from wakefold.guard import HOUR_MS, Wakeups, find_day_start
-from wakefold.views import View
+from wakefold.guard import UNTIL_A_WORD, Guard, find_not_before
+from wakefold.guard_config import GuardConfig
+from wakefold.views import NEXT_WORD, View
+from wakefold.wakeups import COUNTED_TYPES, HOUR_MS, Wakeups, find_day_start
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
+    ConfigOption,
     JournalArgument,
     JsonOption,
     LineBytesOption,
@@ -45,42 +47,40 @@ from wakefold_shell.cli.output import (
 )
 from wakefold_shell.cli.progress import watch
 from wakefold_shell.errors import JournalError, show_path
+from wakefold_shell.guarding import find_config_beside
 from wakefold_shell.stores.journals import fold_journal, open_journal
-
-_COUNTED_TYPES: Final = frozenset({SCHEDULE_CHANGE, "user/message"})
 
 
 def inspect(
     journal: JournalArgument,
     *,
+    config: ConfigOption = None,
     now: NowOption = None,
     profile: ProfileOption = ProfileName.SEED,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """Show a session's active reminders, its next wake, and how often it woke itself."""
+    limits = find_config_beside(config, journal)
     now_ms = choose_clock(now).read_ms()
     kept: list[Event] = []
     with open_journal(journal, line_bytes_max) as opened:
-        events = watch(opened, opened.read_events(_COUNTED_TYPES))
-        own = _keep(events, kept, _COUNTED_TYPES, opened.header.seed_length)
+        events = watch(opened, opened.read_events(COUNTED_TYPES))
+        own = _keep(events, kept, COUNTED_TYPES, opened.header.seed_length)
         ledger = fold_journal(opened, profile.profile, own)
-    wake = plan_next_wake(ledger, now_ms)
-    next_wake_ms = None if wake is None else wake.at_ms
-    wakeups = _encode_wakeups(count_wakeups(kept), now_ms)
-    views = list_views(ledger, now_ms)
+    counted = count_wakeups(kept, limits.reset_kinds)
+    not_before_ms = find_not_before(Guard(config=limits, wakeups=counted), now_ms)
+    wake = plan_next_wake(ledger, now_ms, not_before_ms)
+    next_wake_ms = None if wake is None or wake.at_ms == UNTIL_A_WORD else wake.at_ms
+    wakeups = _encode_wakeups(counted, limits, now_ms)
+    views = list_views(ledger, now_ms, not_before_ms)
     if as_json:
-        print_json(
-            {
-                "session": opened.header.id,
-                "profile": profile.value,
-                "now": format_instant(now_ms),
-                "active": [encode_view(view) for view in views],
-                "nextWake": None if next_wake_ms is None else format_instant(next_wake_ms),
-                "wakeups": wakeups,
-                "warnings": [] if opened.warning is None else [opened.warning],
-            }
-        )
+        head = {"session": opened.header.id, "profile": profile.value, "now": format_instant(now_ms)}
+        next_wake = None if next_wake_ms is None else format_instant(next_wake_ms)
+        warnings = [] if opened.warning is None else [opened.warning]
+        active = [encode_view(view) for view in views]
+        rest = {"nextWake": next_wake, "wakeups": wakeups, "warnings": warnings}
+        print_json({**head, "active": active, **rest})
         return
     print_line(f"session {show_text(opened.header.id)}, profile {profile.value}")
     _print_views(views, opened.header.time_zone)
@@ -148,15 +148,23 @@ def _print_views(views: tuple[View, ...], zone: str | None) -> None:
             (
                 show_text(view.record.id),
                 kind_of(view.record),
-                view.state,
+                view.state if view.held_until_ms is None else "held",
                 show_instant(view.record.scheduled_at_ms),
                 show_local(view.record.scheduled_at_ms, zone),
-                show_instant(view.delivery_not_before_ms),
+                _show_not_before(view),
                 show_text(view.record.prompt),
             )
             for view in views
         ],
     )
+
+
+def _show_not_before(view: View) -> str:
+    """The later of what an overdue record waits for: the gate between batches, and a hold."""
+    if view.held_until_ms == UNTIL_A_WORD:
+        return NEXT_WORD
+    both = (view.delivery_not_before_ms, view.held_until_ms)
+    return show_instant(max((at_ms for at_ms in both if at_ms is not None), default=None))
 
 
 def _show_wake(next_wake_ms: int | None, now_ms: int) -> str:
@@ -167,11 +175,11 @@ def _show_wake(next_wake_ms: int | None, now_ms: int) -> str:
     return f"{format_instant(next_wake_ms)} (in {show_duration(next_wake_ms - now_ms)})"
 
 
-def _encode_wakeups(wakeups: Wakeups, now_ms: int) -> dict[str, int]:
+def _encode_wakeups(wakeups: Wakeups, limits: GuardConfig, now_ms: int) -> dict[str, int]:
     return {
         "consecutive": wakeups.consecutive,
         "maxConsecutive": wakeups.max_consecutive,
-        "today": wakeups.count_since(find_day_start(now_ms)),
+        "today": wakeups.count_since(find_day_start(now_ms, limits.day_boundary_offset_minutes)),
         "lastHour": wakeups.count_since(now_ms - HOUR_MS),
         "total": wakeups.total,
     }

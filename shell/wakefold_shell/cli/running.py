@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -20,8 +21,10 @@ from wakefold.events import Json
 from wakefold.json_text import format_json
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
+    ConfigOption,
     JsonOption,
     LineBytesOption,
+    NoGuardOption,
     NowOption,
     ProfileName,
     ProfileOption,
@@ -29,6 +32,7 @@ from wakefold_shell.cli.options import (
 )
 from wakefold_shell.cli.output import print_line, show_text
 from wakefold_shell.cli.waiting import StatusLine, Waits
+from wakefold_shell.guarding import NO_GUARD_LINE, Watchman
 from wakefold_shell.hosts.commands import CommandAgent
 from wakefold_shell.hosts.inboxes import Agent
 from wakefold_shell.hosts.streams import StreamAgent, list_occurrences
@@ -79,38 +83,46 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
     deliver: DeliverOption = Deliver.STDOUT,
     time_limit: TimeLimitOption = 600.0,
     once: OnceOption = False,
+    config: ConfigOption = None,
+    no_guard: NoGuardOption = False,
     now: NowOption = None,
     profile: ProfileOption = ProfileName.SEED,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
-    """Own a session, or all sessions below a directory: deliver what is due, record its dispatch.
-
-    Waits for the next one until SIGINT or SIGTERM. Only frames, or the command's output, go to standard
-    output.
-    """
+    """Own a session, or all below a directory: deliver what is due, until SIGINT or SIGTERM."""
     _check(session, root, deliver, command)
-    line = StatusLine()
-    delivery = _Delivery(command or [], time_limit, line, as_json=as_json)
-    waits = Waits(clock := choose_clock(now), line)
+    line, clock = StatusLine(), choose_clock(now)
+    waits = Waits(clock, line)
+    live_in = partial(
+        Runner,
+        make_agent=_Delivery(command or [], time_limit, line, as_json=as_json).choose_agent,
+        clock=clock,
+        profile=profile.profile,
+        watchman=_choose_watchman(config, root, line, no_guard=no_guard),
+        once=once,
+        line_bytes_max=line_bytes_max,
+        tell=line.say,
+    )
 
     def make_runner(directory: Path) -> Runner:
-        return Runner(
-            directory,
-            delivery.choose_agent,
-            clock,
-            profile=profile.profile,
-            once=once,
-            line_bytes_max=line_bytes_max,
-            tell=line.say,
-            on_wait=partial(waits.note, directory),
-        )
+        return live_in(directory, on_wait=partial(waits.note, directory))
 
-    if root is None:
-        anyio.run(_live, make_runner(session or Path()), waits, line)
-    else:
-        _raise_file_limit()
-        anyio.run(_live, Supervisor(root, make_runner, once=once, tell=line.say), waits, line)
+    body: Runner | Supervisor = make_runner(session or Path())
+    if root is not None:
+        body = Supervisor(root, make_runner, once=once, tell=line.say)
+    anyio.run(_live, body, waits, line)
+    if once and isinstance(body, Supervisor) and body.failures:
+        raise typer.Exit(1)
+
+
+def _choose_watchman(
+    config: Path | None, root: Path | None, line: StatusLine, *, no_guard: bool
+) -> Watchman | None:
+    if no_guard:
+        line.print(NO_GUARD_LINE)
+        return None
+    return Watchman(config, line.print, fallback=root)
 
 
 def _check(
@@ -127,6 +139,7 @@ def _check(
 
 async def _live(body: Runner | Supervisor, waits: Waits, line: StatusLine) -> None:
     """Run until all is done or a signal asks for the end."""
+    _raise_file_limit()
     failure: list[Exception] = []
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_stop_on_signal, body, line)
@@ -178,8 +191,10 @@ class _Delivery:
     def _pass_on(self, chunk: bytes) -> None:
         if not self._as_json:
             self._line.clear()
-            sys.stdout.buffer.write(chunk)
-            sys.stdout.buffer.flush()
+            with suppress(BrokenPipeError):  # the answer is in the log, whoever reads along
+                sys.stdout.buffer.write(chunk)
+                sys.stdout.buffer.flush()
+            self._line.amid_line = sys.stdout.isatty() and not chunk.endswith(b"\n")
 
     def _tell_end(self, header: Header, given: Input, detail: Json) -> None:
         if self._as_json:

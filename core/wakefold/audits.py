@@ -1,0 +1,193 @@
+"""What the guard would have done with a log under given limits (spec section 12).
+
+This module replays a session's own suffix: each create is offered to admission, each end of a turn to
+the reaper, and what was refused or deleted wakes nobody any more, so that its later dispatches count as
+prevented. It decides nothing that `guard` does not decide, and refuses to change a log.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+from returns.result import Failure, Result, Success
+
+from wakefold.events import SCHEDULE_CHANGE, Create, Dispatch, Event, EveryRecord, read_change
+from wakefold.guard import Guard, Refusal, Stop, admit, note_told, reap, watch
+from wakefold.guard_config import GuardConfig
+from wakefold.ledger import Ledger, evolve
+from wakefold.outcomes import either
+from wakefold.recurrence import SEED, Profile
+from wakefold.rejections import CorruptScheduleLog
+from wakefold.wakeups import HOUR_MS, Wakeups, find_day_start
+
+Limit = Literal["hourly", "floor", "consecutive", "per_day", "interval"]
+"""The limits as an audit names them: the two of admission, then the three of the reaper."""
+
+
+class Refused(Struct, frozen=True, tag="refused"):
+    """A create that admission refuses."""
+
+    seq: int
+    time_ms: int
+    schedule_id: str
+    refusal: Refusal
+
+
+class Stopped(Struct, frozen=True, tag="stopped"):
+    """A stop at an end of a turn; `told` says whether the owner is told of it, or was before."""
+
+    seq: int
+    time_ms: int
+    stop: Stop
+    told: bool
+
+
+class Prevented(Struct, frozen=True, tag="prevented"):
+    """A wakeup that does not happen, since its reminder was refused or deleted by a limit."""
+
+    seq: int
+    time_ms: int
+    schedule_id: str
+    limit: Limit
+
+
+Finding = Refused | Stopped | Prevented
+
+
+class Audit(Struct, frozen=True):
+    """What a replay came to: the findings in order, and totals of the log as it is.
+
+    The busiest hour slides, the busiest day begins at the configured boundary; both count wakeups.
+    """
+
+    findings: tuple[Finding, ...]
+    wakeups: int
+    longest_streak: int
+    busiest_hour: int
+    busiest_day: int
+    prevented: dict[Limit, int]
+
+
+def audit(
+    events: Iterable[Event], config: GuardConfig, seed_length: int = 0, profile: Profile = SEED
+) -> Result[Audit, CorruptScheduleLog]:
+    """Replay a whole log under limits. Fails where the log does not fold."""
+    replay = _Replay(config, seed_length, profile)
+    for event in events:
+        fault = replay.take(event)
+        if fault is not None:
+            return Failure(fault)
+    if not 0 <= seed_length <= replay.length:
+        return Failure(CorruptScheduleLog(rule="bad_seed_length"))
+    return Success(replay.conclude())
+
+
+class _Replay:
+    """A log while it is replayed: as it is, and as it would have been under the guard."""
+
+    def __init__(self, config: GuardConfig, seed_length: int, profile: Profile) -> None:
+        self._ledger = Ledger(profile=profile, seed_length=seed_length)
+        self._actual = Guard(config=config, seed_length=seed_length)
+        self._guarded = self._actual
+        self._gone: dict[str, Limit] = {}  # what wakes nobody any more, and by which limit
+        self._findings: list[Finding] = []
+        self._times_ms: list[int] = []
+
+    @property
+    def length(self) -> int:
+        """How many events were taken."""
+        return self._ledger.position
+
+    def take(self, event: Event) -> CorruptScheduleLog | None:
+        """One more event; why the log is corrupt, if it makes it so."""
+        position = self._ledger.position
+        fault = either(evolve(self._ledger, event), self._keep, lambda found: found)
+        if fault is not None:
+            return fault
+        if position < self._ledger.seed_length:
+            return None
+        self._actual = watch(self._actual, event)
+        if event.type == SCHEDULE_CHANGE and self._is_prevented(event):
+            return None
+        self._guarded = watch(self._guarded, event)
+        if event.type == "turn/end":
+            self._reap(event)
+        return None
+
+    def conclude(self) -> Audit:
+        """The totals."""
+        prevented: dict[Limit, int] = {}
+        for finding in self._findings:
+            if isinstance(finding, Prevented):
+                prevented[finding.limit] = prevented.get(finding.limit, 0) + 1
+        offset_minutes = self._actual.config.day_boundary_offset_minutes
+        days: dict[int, int] = {}
+        for time_ms in self._times_ms:
+            start_ms = find_day_start(time_ms, offset_minutes)
+            days[start_ms] = days.get(start_ms, 0) + 1
+        return Audit(
+            findings=tuple(self._findings),
+            wakeups=self._actual.wakeups.total,
+            longest_streak=self._actual.wakeups.max_consecutive,
+            busiest_hour=_count_busiest_hour(self._times_ms),
+            busiest_day=max(days.values(), default=0),
+            prevented=prevented,
+        )
+
+    def _keep(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def _is_prevented(self, event: Event) -> bool:
+        """Whether a change does not happen under the guard: its reminder is refused, or gone."""
+        change = read_change(event.data)
+        if isinstance(change, Create):
+            self._offer(event, change)
+        elif isinstance(change, Dispatch):
+            self._times_ms.append(event.time_ms)
+            limit = self._gone.get(change.id)
+            if limit is not None:
+                self._findings.append(Prevented(event.seq, event.time_ms, change.id, limit))
+                return True
+        return False
+
+    def _offer(self, event: Event, change: Create) -> None:
+        record = change.schedule
+        arguments = {"every_seconds": record.every_seconds} if isinstance(record, EveryRecord) else {}
+        wakeups, config = self._guarded.wakeups, self._guarded.config
+        refusal = admit(wakeups, config, "schedule_create", arguments, event.time_ms)
+        if refusal is not None:
+            hourly = refusal.code == "SCHEDULE_HOURLY_CAP"
+            self._gone[record.id] = "hourly" if hourly else "floor"
+            self._findings.append(Refused(event.seq, event.time_ms, record.id, refusal))
+
+    def _reap(self, event: Event) -> None:
+        ledger = self._ledger
+        left = {i: record for i, record in ledger.records.items() if i not in self._gone}
+        guarded = Ledger(
+            profile=ledger.profile,
+            seed_length=ledger.seed_length,
+            position=ledger.position,
+            records=left,
+            seen_ids=ledger.seen_ids,
+            last_accepted_at_ms=ledger.last_accepted_at_ms,
+        )
+        wakeups: Wakeups = self._guarded.wakeups
+        stop = reap(wakeups, guarded, self._guarded.config, event.time_ms)
+        if stop is None:
+            return
+        known = stop.key in self._guarded.told
+        self._guarded = note_told(self._guarded, stop.key)
+        self._gone |= {record.id: stop.key.reason for record in stop.to_delete}
+        if stop.to_delete or not known:
+            self._findings.append(Stopped(event.seq, event.time_ms, stop, told=not known))
+
+
+def _count_busiest_hour(times_ms: list[int]) -> int:
+    ordered = sorted(times_ms)
+    return max(
+        (place + 1 - bisect_left(ordered, time_ms - HOUR_MS) for place, time_ms in enumerate(ordered)),
+        default=0,
+    )

@@ -1,0 +1,188 @@
+"""`wakefold guard`: the limits in force, and what they would have done with a journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wakefold import SCHEDULE_CHANGE, CorruptScheduleLog, either, format_instant
+from wakefold.audits import Audit, Finding, Prevented, Refused, Stopped, audit
+from wakefold.guard_config import FIELD_NAMES, GuardConfig, config_values, read_guard_config
+from wakefold.guard_reports import describe_reason, describe_refusal, list_startup_lines
+from wakefold.wakeups import COUNTED_TYPES
+from wakefold_shell.cli.options import (
+    LINE_BYTES_DEFAULT,
+    ConfigOption,
+    JournalArgument,
+    JsonOption,
+    LineBytesOption,
+    ProfileName,
+    ProfileOption,
+)
+from wakefold_shell.cli.output import (
+    print_json,
+    print_line,
+    print_table,
+    show_instant,
+    show_text,
+    warn,
+)
+from wakefold_shell.cli.progress import watch
+from wakefold_shell.guarding import find_config, find_config_beside
+from wakefold_shell.stores.journals import explain_corruption, open_journal
+
+guard_app = typer.Typer(help="The guard against runaway wakeups: a governor, no security boundary.")
+
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=NUMBER",
+        help=f"Try another limit, repeatable. Fields: {', '.join(FIELD_NAMES[:3])}, ...",
+    ),
+]
+
+
+@guard_app.command("config")
+def config_(
+    *,
+    config: ConfigOption = None,
+    session: Annotated[
+        Path | None,
+        typer.Option("--session", metavar="DIR", help="Look for wakefold.toml in this session, too."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the limits in force, each configured or default. Changes nothing."""
+    limits = find_config(config, *([] if session is None else [session]))
+    if as_json:
+        values = config_values(limits)
+        print_json(
+            {
+                name: {"value": value, "configured": name in limits.configured}
+                for name, value in values.items()
+            }
+        )
+        return
+    for line in list_startup_lines(limits):
+        print_line(line)
+
+
+@guard_app.command("audit")
+def audit_(
+    journal: JournalArgument,
+    *,
+    config: ConfigOption = None,
+    settings: SetOption = None,
+    tokens_per_wakeup: Annotated[
+        int | None,
+        typer.Option("--tokens-per-wakeup", metavar="N", min=0, help="Turn wakeups into tokens."),
+    ] = None,
+    profile: ProfileOption = ProfileName.SEED,
+    as_json: JsonOption = False,
+    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
+) -> None:
+    """Replay a journal under the limits: what would have been refused or deleted, event by event."""
+    limits = _override(find_config_beside(config, journal), settings or [])
+    with open_journal(journal, line_bytes_max) as opened:
+        parsed = COUNTED_TYPES | {SCHEDULE_CHANGE}
+        events = watch(opened, opened.read_events(parsed))
+        found = audit(events, limits, opened.header.seed_length, profile.profile)
+
+        def refuse(fault: CorruptScheduleLog) -> Audit:
+            raise explain_corruption(opened, fault)
+
+        result = either(found, lambda replayed: replayed, refuse)
+    warn(opened)
+    totals = _total(result, tokens_per_wakeup)
+    if as_json:
+        print_json({"findings": [_encode(each, limits) for each in result.findings], **totals})
+        return
+    _print_audit(result, limits, totals)
+
+
+def _override(limits: GuardConfig, settings: list[str]) -> GuardConfig:
+    """The limits with some of them set by hand, checked like those of a file."""
+    values = {name: value for name, value in config_values(limits).items() if name in limits.configured}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        try:
+            values[name] = float(text)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise typer.BadParameter(f"--set takes FIELD=NUMBER such as maxPerHour=2, not {setting!r}")
+
+    def refuse(fault: Any) -> GuardConfig:  # noqa: ANN401 - a ConfigFault
+        raise typer.BadParameter(f"--set: {fault.field} {fault.problem}")
+
+    return either(read_guard_config(values), lambda read: read, refuse)
+
+
+def _total(result: Audit, tokens_per_wakeup: int | None) -> dict[str, Any]:
+    prevented = sum(result.prevented.values())
+    totals: dict[str, Any] = {
+        "wakeups": result.wakeups,
+        "longestStreak": result.longest_streak,
+        "busiestHour": result.busiest_hour,
+        "busiestDay": result.busiest_day,
+        "prevented": prevented,
+        "preventedBy": dict(result.prevented),
+    }
+    if tokens_per_wakeup is not None:
+        totals["tokens"] = result.wakeups * tokens_per_wakeup
+        totals["tokensPrevented"] = prevented * tokens_per_wakeup
+    return totals
+
+
+def _encode(finding: Finding, limits: GuardConfig) -> dict[str, Any]:
+    head = {"seq": finding.seq, "at": format_instant(finding.time_ms)}
+    if isinstance(finding, Refused):
+        reason = describe_refusal(finding.refusal)
+        code = finding.refusal.code
+        return {**head, "kind": "refused", "id": finding.schedule_id, "code": code, "reason": reason}
+    if isinstance(finding, Stopped):
+        deleted = [record.id for record in finding.stop.to_delete]
+        reason = describe_reason(finding.stop, limits)
+        return {**head, "kind": "stopped", "reason": reason, "deleted": deleted, "told": finding.told}
+    return {**head, "kind": "prevented", "id": finding.schedule_id, "limit": finding.limit}
+
+
+def _print_audit(result: Audit, limits: GuardConfig, totals: dict[str, Any]) -> None:
+    print_table(
+        ("seq", "at (UTC)", "what", "id", "why"),
+        [
+            (
+                str(each.seq),
+                show_instant(each.time_ms),
+                _encode(each, limits)["kind"],
+                _name(each),
+                _explain(each, limits),
+            )
+            for each in result.findings
+        ],
+    )
+    by = ", ".join(f"{limit} {count}" for limit, count in result.prevented.items()) or "none"
+    print_line(
+        f"wakeups {totals['wakeups']}, longest streak {totals['longestStreak']}, "
+        f"busiest hour {totals['busiestHour']}, busiest day {totals['busiestDay']}"
+    )
+    print_line(f"prevented {totals['prevented']} ({by})")
+    if "tokens" in totals:
+        print_line(f"tokens {totals['tokens']}, of them prevented {totals['tokensPrevented']}")
+
+
+def _name(finding: Finding) -> str:
+    if isinstance(finding, Stopped):
+        return ", ".join(show_text(record.id) for record in finding.stop.to_delete) or "-"
+    return show_text(finding.schedule_id)
+
+
+def _explain(finding: Finding, limits: GuardConfig) -> str:
+    if isinstance(finding, Prevented):
+        return f"its reminder was ended by {finding.limit}"
+    if isinstance(finding, Refused):
+        return describe_refusal(finding.refusal)
+    return describe_reason(finding.stop, limits) + ("" if finding.told else " (told before)")
