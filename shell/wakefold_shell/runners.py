@@ -26,9 +26,10 @@ from wakefold_shell.hosts.inboxes import Agent, InboxHost
 from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Clock
 from wakefold_shell.sockets import open_door, serve
-from wakefold_shell.stores.journal_store import JournalStore, open_store
+from wakefold_shell.stores.journal_store import StoreKind, choose_store, open_store
 from wakefold_shell.stores.journals import explain_corruption
 from wakefold_shell.stores.lines import LINE_BYTES_MAX
+from wakefold_shell.stores.logs import LogStore
 from wakefold_shell.stores.rows import Header
 
 _SENTENCES: Final = {
@@ -57,6 +58,7 @@ class Runner:
         clock: Clock,
         *,
         profile: Profile = SEED,
+        store: StoreKind | None = None,
         watchman: Watchman | None = None,
         once: bool = False,
         line_bytes_max: int = LINE_BYTES_MAX,
@@ -67,6 +69,7 @@ class Runner:
         self.directory = directory
         self._make_agent, self._clock, self._profile = make_agent, clock, profile
         self._once, self._line_bytes_max, self._tell = once, line_bytes_max, tell
+        self._store = store
         self._tell_wait, self._watchman = on_wait, watchman
         self._notices = 0  # that are under way
         self._warning: str | None = None
@@ -75,7 +78,8 @@ class Runner:
 
     async def run(self) -> None:
         """Own the session until it is stopped, or `once` all is done. `ShellError` for what ends it."""
-        with open_store(self.directory, self._line_bytes_max, self._tell) as store:
+        place = choose_store(self.directory, self._store)
+        with open_store(place, self._line_bytes_max, self._tell) as store:
             if store.delegation_depth > 0 and self._watchman is not None:
                 self._watchman.tell_inert(store.journal.header.id)
             agent = self._make_agent(self.directory, store.journal.header)
@@ -143,9 +147,7 @@ class Runner:
             self._notices += 1
             tasks.start_soon(notify, self._watchman, session.guard)
 
-    async def _answer(
-        self, store: JournalStore, session: Session, host: InboxHost, request: Json
-    ) -> Json:
+    async def _answer(self, store: LogStore, session: Session, host: InboxHost, request: Json) -> Json:
         """What the door answers: a tool's value, the id of a word, or a sentence."""
         try:
             if request.get("tool") in get_args(ToolName):
@@ -157,7 +159,7 @@ class Runner:
         return {"error": "this runner does not know the request: use one of its own version."}
 
 
-async def _call(store: JournalStore, session: Session, request: dict[str, Any]) -> Json:
+async def _call(store: LogStore, session: Session, request: dict[str, Any]) -> Json:
     answer = await session.call(request["tool"], request.get("arguments"))
     if session.fault is not None:
         raise explain_corruption(store.journal, session.fault)
@@ -171,7 +173,7 @@ async def _say(session: Session, host: InboxHost, request: dict[str, Any]) -> Js
     return {"value": {"id": await host.say(session, request["say"], zone), "queued": True}}
 
 
-def explain_warning(session: Session, store: JournalStore, kind: str) -> ShellError:
+def explain_warning(session: Session, store: LogStore, kind: str) -> ShellError:
     """A warning as the sentence of an error, in the log's or the store's own words if there are any."""
     if session.fault is not None:
         return explain_corruption(store.journal, session.fault)

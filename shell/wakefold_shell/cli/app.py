@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 import wakefold
+from wakefold_shell.cli.caring import convert, doctor, repair
 from wakefold_shell.cli.demonstration import demo
 from wakefold_shell.cli.guarding import guard_app
 from wakefold_shell.cli.judging import conformance
@@ -39,6 +40,9 @@ app.command("list")(list_)
 app.command()(delete)
 app.command("say")(say_)
 app.command("run")(run_session)
+app.command()(doctor)
+app.command()(repair)
+app.command()(convert)
 app.add_typer(guard_app, name="guard")
 app.command()(conformance)
 

@@ -20,6 +20,7 @@ from wakefold_shell.cli.options import (
     NoGuardOption,
     NowOption,
     SessionOption,
+    StoreOption,
     choose_clock,
     parse_zone_option,
 )
@@ -35,7 +36,12 @@ from wakefold_shell.cli.output import (
 )
 from wakefold_shell.cli.reaching import Way, call_tool, say_word
 from wakefold_shell.guarding import find_config
-from wakefold_shell.stores.journal_store import create_session, remove_session
+from wakefold_shell.stores.journal_store import (
+    StoreKind,
+    choose_store,
+    create_session,
+    remove_session,
+)
 from wakefold_shell.stores.journals import open_journal
 from wakefold_shell.stores.rows import Header
 
@@ -93,6 +99,7 @@ def create(  # noqa: PLR0913 - one option for each way to say when
     config: ConfigOption = None,
     no_guard: NoGuardOption = False,
     now: NowOption = None,
+    store: StoreOption = None,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
@@ -100,13 +107,14 @@ def create(  # noqa: PLR0913 - one option for each way to say when
 
     Answers with the target in UTC and, where a zone is named or the session has one, its local reading.
     """
-    local = _present({"date": date, "time": time, "time_zone": zone})
-    if local and at is not None:
-        raise typer.BadParameter("give either --at or --date, --time and --zone")
+    _check(
+        session, session_zone, at, local := _present({"date": date, "time": time, "time_zone": zone})
+    )
     selectors = _present({"after_seconds": after, "every_seconds": every, "at": at or local or None})
     limits = None if no_guard else find_config(config, session)
-    new = _make_session(session, session_zone, zone, now)
-    way = Way(session, line_bytes_max, now, limits)
+    own_zone = session_zone or (None if zone is None else canonicalize_zone(zone))
+    new = _make_session(session, store or "journal", own_zone, now)
+    way = Way(session, line_bytes_max, store, now, limits)
     value, time_zone = call_tool(way, "schedule_create", {"prompt": prompt, **selectors})
     if new and "message" in value:
         remove_session(session)
@@ -123,13 +131,14 @@ def list_(
     *,
     config: ConfigOption = None,
     now: NowOption = None,
+    store: StoreOption = None,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """List the active reminders of a session, in the order of their creation."""
     limits = find_config(config, session)
-    value, time_zone = call_tool(Way(session, line_bytes_max, now, limits), "schedule_list", {})
-    _tell_failures(session, value, line_bytes_max)
+    value, time_zone = call_tool(Way(session, line_bytes_max, store, now, limits), "schedule_list", {})
+    _tell_failures(choose_store(session, store), value, line_bytes_max)
     _answer(value, as_json=as_json)
     if not as_json:
         print_table(
@@ -152,11 +161,12 @@ def delete(
     schedule_id: Annotated[str, typer.Argument(metavar="ID", help="The reminder's id.")],
     session: SessionOption,
     *,
+    store: StoreOption = None,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """End an active reminder; one that is not active is told, and nothing is written."""
-    value, _ = call_tool(Way(session, line_bytes_max), "schedule_delete", {"id": schedule_id})
+    value, _ = call_tool(Way(session, line_bytes_max, store), "schedule_delete", {"id": schedule_id})
     _answer(value, as_json=as_json)
     if not as_json:
         print_line(f"{show_text(schedule_id)}: {'deleted' if value['deleted'] else 'not active'}")
@@ -172,6 +182,7 @@ def say_(
             "--zone", metavar="ZONE", parser=parse_zone_option, help="The person's zone, Europe/Berlin."
         ),
     ] = None,
+    store: StoreOption = None,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
@@ -182,24 +193,27 @@ def say_(
     """
     if text.strip() == "":
         raise typer.BadParameter("say something: the text is empty")
-    said = say_word(Way(session, line_bytes_max), text, zone)
+    said = say_word(Way(session, line_bytes_max, store), text, zone)
     if as_json:
         print_json(said)
         return
     print_line("queued for the agent." if said["queued"] else "recorded; no runner is live to answer.")
 
 
-def _make_session(
-    directory: Path, session_zone: str | None, zone: str | None, now_ms: int | None
-) -> bool:
+def _check(directory: Path, session_zone: str | None, at: str | None, local: dict[str, object]) -> None:
+    """Refuse options that do not go together."""
+    if session_zone is not None and directory.exists():
+        raise typer.BadParameter("--session-zone is for a new session; this one exists")
+    if local and at is not None:
+        raise typer.BadParameter("give either --at or --date, --time and --zone")
+
+
+def _make_session(directory: Path, store: StoreKind, time_zone: str | None, now_ms: int | None) -> bool:
     """Make a session directory if there is none; whether there was none."""
     if directory.exists():
-        if session_zone is not None:
-            raise typer.BadParameter("--session-zone is for a new session; this one exists")
         return False
-    own_zone = session_zone or (None if zone is None else canonicalize_zone(zone))
-    created_at_ms = choose_clock(now_ms).read_ms()
-    create_session(directory, Header(f"session-{uuid4()}", created_at_ms, time_zone=own_zone))
+    header = Header(f"session-{uuid4()}", choose_clock(now_ms).read_ms(), time_zone=time_zone)
+    create_session(directory, header, store)
     return True
 
 

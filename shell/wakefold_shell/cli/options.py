@@ -14,6 +14,7 @@ from wakefold.times import resolve_at
 from wakefold.zones import canonicalize_zone
 from wakefold_shell.clocks import FixedClock, SystemClock
 from wakefold_shell.protocols import Clock
+from wakefold_shell.stores.journal_store import StoreKind
 from wakefold_shell.stores.lines import LINE_BYTES_MAX
 
 
@@ -73,6 +74,12 @@ ProfileOption = Annotated[
         "--profile",
         help="seed: repeating batches stand 300 s apart. published: the released package's logs.",
     ),
+]
+
+
+StoreOption = Annotated[
+    StoreKind | None,
+    typer.Option("--store", help="What the session is kept in; by default what is there, or journal."),
 ]
 ConfigOption = Annotated[
     Path | None,

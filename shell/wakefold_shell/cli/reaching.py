@@ -20,7 +20,7 @@ from wakefold_shell.hosts.absent import AbsentHost
 from wakefold_shell.owner import Session
 from wakefold_shell.runners import explain_warning
 from wakefold_shell.sockets import ask
-from wakefold_shell.stores.journal_store import OwnedError, open_store
+from wakefold_shell.stores.journal_store import OwnedError, StoreKind, choose_store, open_store
 
 _PATIENCE_SECONDS: Final = 5.0
 """How long an owner without an open door is waited for: it is about to open it, or to end."""
@@ -36,6 +36,7 @@ class Way(Struct, frozen=True):
 
     directory: Path
     line_bytes_max: int
+    store: StoreKind | None = None
     now_ms: int | None = None
     limits: GuardConfig | None = None
 
@@ -86,7 +87,8 @@ def _reach(way: Way, job: _Job, request: Json) -> tuple[Any, str | None]:
 
 
 def _do(way: Way, job: _Job) -> tuple[Any, str | None]:
-    with open_store(way.directory, way.line_bytes_max, say) as store:
+    place = choose_store(way.directory, None if way.store is None else way.store)
+    with open_store(place, way.line_bytes_max, say) as store:
         host = AbsentHost()
         session = Session(store, host, choose_clock(way.now_ms), guard=way.limits)
         session.tell_event = host.observe

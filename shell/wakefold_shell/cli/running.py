@@ -28,6 +28,7 @@ from wakefold_shell.cli.options import (
     NowOption,
     ProfileName,
     ProfileOption,
+    StoreOption,
     choose_clock,
 )
 from wakefold_shell.cli.output import print_line, show_text
@@ -83,6 +84,7 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
     deliver: DeliverOption = Deliver.STDOUT,
     time_limit: TimeLimitOption = 600.0,
     once: OnceOption = False,
+    store: StoreOption = None,
     config: ConfigOption = None,
     no_guard: NoGuardOption = False,
     now: NowOption = None,
@@ -99,6 +101,7 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
         make_agent=_Delivery(command or [], time_limit, line, as_json=as_json).choose_agent,
         clock=clock,
         profile=profile.profile,
+        store=store,
         watchman=_choose_watchman(config, root, line, no_guard=no_guard),
         once=once,
         line_bytes_max=line_bytes_max,
@@ -112,8 +115,7 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
     if root is not None:
         body = Supervisor(root, make_runner, once=once, tell=line.say)
     anyio.run(_live, body, waits, line)
-    if once and isinstance(body, Supervisor) and body.failures:
-        raise typer.Exit(1)
+    raise typer.Exit(1 if once and isinstance(body, Supervisor) and body.failures else 0)
 
 
 def _choose_watchman(

@@ -7,38 +7,43 @@ length, which must be what this writer left.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
+from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import anyio.to_thread
 
-from wakefold import SCHEDULE_CHANGE, Event
-from wakefold.conversations import CONVERSATION_TYPES, USER_MESSAGE
-from wakefold.json_text import format_json
+from wakefold import Event
 from wakefold_shell.errors import JournalError, explain_os_error, show_path
-from wakefold_shell.stores.journals import Journal, locate_journal, open_journal, refusals
+from wakefold_shell.stores.journals import (
+    FILE_NAMES,
+    Journal,
+    locate_journal,
+    open_journal,
+    refusals,
+)
 from wakefold_shell.stores.lines import LINE_BYTES_MAX, require_zstandard
-from wakefold_shell.stores.rows import Header
+from wakefold_shell.stores.logs import LogStore, StaleWriterError
+from wakefold_shell.stores.rows import Header, encode_event, encode_line
+from wakefold_shell.stores.table_store import TableStore
+from wakefold_shell.stores.tables import TABLE_NAME, connect_table, fill_table
 
 LOCK_NAME: Final = "session.lock"
 
-# Reminders, turns, and who said what: what owner, guard and tools ask a log for.
-_PARSED_TYPES: Final = CONVERSATION_TYPES | {SCHEDULE_CHANGE, USER_MESSAGE}
+_LINES_A_FRAME: Final = 1000  # where a whole session is written compressed
 
 
 class OwnedError(JournalError):
     """Another process holds the writer lock of this session; it is named with its pid."""
 
 
-class JournalStore:
-    """The `Store` of one journal. Made by `open_store`, which holds the lock around it.
-
-    Append only after `read_events(0)` has run to its end: it finds where the log ends.
-    """
+class JournalStore(LogStore):
+    """The `Store` of one journal file. Made by `open_store`, which holds the lock around it."""
 
     def __init__(
         self,
@@ -48,82 +53,36 @@ class JournalStore:
         on_warning: Callable[[str], None],
     ) -> None:
         """An open journal, the descriptor to append by, and who is told of a torn tail."""
-        self.journal = journal
-        self._line_bytes_max = line_bytes_max
+        super().__init__(journal, line_bytes_max, on_warning)
         self._descriptor = descriptor
-        self._on_warning = on_warning
-        self._end_bytes: int | None = None
-        self._next_seq: int | None = None
-        self._appended: list[Event] = []
+        self._end_bytes = 0
         self._synced = False  # an earlier writer may have died before its barrier
-
-    @property
-    def seed_length(self) -> int:
-        """How many events a fork inherited."""
-        return self.journal.header.seed_length
-
-    @property
-    def time_zone(self) -> str | None:
-        """The zone of the session's header."""
-        return self.journal.header.time_zone
-
-    @property
-    def delegation_depth(self) -> int:
-        """How deep a child session stands below its parent; 0 for none."""
-        return self.journal.header.delegation_depth
-
-    def read_events(self, start: int) -> Iterator[Event]:
-        """The log from place `start` on: from the file, or what was appended here since it was read."""
-        if self._end_bytes is None:
-            yield from self._read_file(start)
-            return
-        first = (self._next_seq or 0) - len(self._appended)
-        if start >= first:
-            yield from self._appended[start - first :]
-            return
-        with open_journal(self.journal.path, self._line_bytes_max) as again:
-            yield from (e for e in again.read_events(_PARSED_TYPES) if e.seq >= start)
-
-    def append(self, events: Sequence[Event]) -> None:
-        """Write events as one batch. Raises `JournalError`, and leaves the file as it was."""
-        end_bytes = self._end_bytes
-        if end_bytes is None or self._next_seq is None:
-            raise self._refuse("where the log ends is not known", "read it to its end first")
-        if [event.seq for event in events] != list(range(self._next_seq, self._next_seq + len(events))):
-            raise self._refuse(f"the next event must have seq {self._next_seq}", "fold again")
-        batch = self._encode(events)
-        try:
-            self._cut_torn_tail(end_bytes)
-            self._write(batch, end_bytes)
-        except OSError as error:
-            raise self._refuse(explain_os_error(error), "check the disk; nothing was kept") from error
-        self._end_bytes, self._synced = end_bytes + len(batch), False
-        self._next_seq += len(events)
-        self._appended.extend(events)
 
     async def flush(self) -> bool:
         """Whether the file's content is on the disk."""
         if self._synced:
             return True
-        end_bytes = self._end_bytes
+        end_bytes, known = self._end_bytes, self._next_seq is not None
         try:
             # Abandoned only when the caller's deadline for the barrier has passed.
             await anyio.to_thread.run_sync(os.fsync, self._descriptor, abandon_on_cancel=True)
         except OSError:
             return False
-        self._synced = end_bytes is not None and end_bytes == self._end_bytes
+        self._synced = known and end_bytes == self._end_bytes
         return True
 
-    def _read_file(self, start: int) -> Iterator[Event]:
-        """The first reading, which also finds where the log ends."""
-        for event in self.journal.read_events(_PARSED_TYPES):
-            if event.seq >= start:
-                yield event
-        if self.journal.warning is not None:
-            self._on_warning(self.journal.warning)
+    def _note_end(self) -> None:
         self._end_bytes = self.journal.sound_bytes
-        self._next_seq = self.journal.next_seq
-        self.journal.close()  # a process with thousands of sessions has few descriptors to spare
+
+    def _write(self, events: Sequence[Event]) -> None:
+        batch = self._encode(events)
+        try:
+            self._cut_torn_tail(self._end_bytes)
+            self._write_bytes(batch, self._end_bytes)
+        except OSError as error:
+            problem, remedy = explain_os_error(error), "check the disk; nothing was kept"
+            raise JournalError(self.path, problem, remedy) from error
+        self._end_bytes, self._synced = self._end_bytes + len(batch), False
 
     def _cut_torn_tail(self, end_bytes: int) -> None:
         length = os.fstat(self._descriptor).st_size
@@ -131,9 +90,11 @@ class JournalStore:
             os.ftruncate(self._descriptor, end_bytes)
             self.journal.warning = None
         elif length != end_bytes:
-            raise self._refuse("somebody else wrote to the journal", "stop the other writer")
+            raise StaleWriterError(
+                self.path, "somebody else wrote to the journal", "stop the other writer"
+            )
 
-    def _write(self, batch: bytes, end_bytes: int) -> None:
+    def _write_bytes(self, batch: bytes, end_bytes: int) -> None:
         written = 0
         try:
             while written < len(batch):
@@ -147,28 +108,43 @@ class JournalStore:
         batch = b"".join(encode_line(encode_event(event)) for event in events)
         return compress(batch, self.journal.path) if self.journal.compressed else batch
 
-    def _refuse(self, problem: str, remedy: str) -> JournalError:
-        return JournalError(self.journal.path, problem, remedy)
-
 
 @contextmanager
 def open_store(
     path: Path,
     line_bytes_max: int = LINE_BYTES_MAX,
     on_warning: Callable[[str], None] = lambda _: None,
-) -> Iterator[JournalStore]:
+    *,
+    alone: bool = True,
+) -> Iterator[LogStore]:
     """The store of a session directory, its writer lock held as long as the block lasts.
 
-    `on_warning` is told, once the log was read, of a torn tail that the next append will cut.
+    `on_warning` is told, once the log was read, of a torn tail that the next append will cut. With
+    `alone=False` a database is written to without the lock: whoever has not seen the latest event is
+    refused at the barrier (`StaleWriterError`), and reads again.
     Raises `JournalError` where there is no journal, and where another process holds the lock.
     """
     place = locate_journal(path)
-    with (
-        open_journal(place, line_bytes_max) as journal,
-        hold_lock(place.parent),
-        _open_to_append(place) as descriptor,
-    ):
-        yield JournalStore(journal, descriptor, line_bytes_max, on_warning)
+    in_table = place.name == TABLE_NAME
+    lease = nullcontext() if in_table and not alone else hold_lock(place.parent)
+    with open_journal(place, line_bytes_max) as journal, lease:
+        refuse_tricks(place)
+        if in_table:
+            with closing(connect_table(place)) as connection:
+                yield TableStore(journal, connection, line_bytes_max, on_warning)
+        else:
+            with _open_to_append(place) as descriptor:
+                yield JournalStore(journal, descriptor, line_bytes_max, on_warning)
+
+
+def refuse_tricks(place: Path) -> None:
+    """Refuse to write through another name of a file: a symbolic link, or a second hard link."""
+    with refusals(place):
+        link, status = place.is_symlink(), place.stat()
+    if link:
+        raise JournalError(place, "this is a symbolic link", "name the file itself")
+    if status.st_nlink > 1:
+        raise JournalError(place, "this file has several names", "keep one of the hard links")
 
 
 @contextmanager
@@ -193,12 +169,26 @@ def hold_lock(directory: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def create_session(directory: Path, header: Header) -> None:
-    """A new session directory with a journal that holds its header alone, durable on return.
+StoreKind = Literal["journal", "zstd", "sqlite"]
+"""What a session can be kept in."""
+
+_NAMES: Final[dict[StoreKind, str]] = {
+    "journal": "session.jsonl",
+    "zstd": "session.jsonl.zstd",
+    "sqlite": TABLE_NAME,
+}
+
+
+def choose_store(directory: Path, kind: StoreKind | None) -> Path:
+    """What to open in a session directory: what is there, or the store of a kind."""
+    return directory if kind is None else directory / _NAMES[kind]
+
+
+def create_session(directory: Path, header: Header, kind: StoreKind = "journal") -> None:
+    """A new session directory with a store that holds its header alone, durable on return.
 
     Raises `JournalError` if there is one already or the system refuses.
     """
-    place = directory / "session.jsonl"
     line = encode_line(
         {
             "type": "session",
@@ -209,16 +199,50 @@ def create_session(directory: Path, header: Header) -> None:
             **({} if header.time_zone is None else {"timeZone": header.time_zone}),
         }
     )
+    write_new_store(directory, kind, [line])
+
+
+def write_new_store(directory: Path, kind: StoreKind, lines: Iterable[bytes]) -> Path:
+    """A new store of a session, from the lines that a journal has, the header first; its file.
+
+    Raises `JournalError` if there is one already or the system refuses; nothing half written is left.
+    """
+    place = directory / _NAMES[kind]
+    scratch = directory / f".{place.name}.new"
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
-            file.write(line)
-            file.flush()
-            os.fsync(descriptor)
+        if any((directory / name).exists() for name in FILE_NAMES):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        _write_lines(scratch, kind, lines)
+        os.link(scratch, place)  # refuses where somebody was faster
+        scratch.unlink()
         _sync_directory(directory)
     except OSError as error:
+        scratch.unlink(missing_ok=True)
         raise JournalError(place, explain_os_error(error), "choose another directory") from error
+    return place
+
+
+def _write_lines(place: Path, kind: StoreKind, lines: Iterable[bytes]) -> None:
+    """A new file that holds lines, durable."""
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
+        if kind == "sqlite":
+            fill_table(place, lines)
+        file.writelines(() if kind == "sqlite" else _batch(lines, place, compressed=kind == "zstd"))
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _batch(lines: Iterable[bytes], place: Path, *, compressed: bool) -> Iterator[bytes]:
+    """Lines as a file holds them: as they are, or in frames, the header in one of its own."""
+    if not compressed:
+        yield from lines
+        return
+    rest = iter(lines)
+    yield compress(next(rest), place)
+    while batch := b"".join(islice(rest, _LINES_A_FRAME)):
+        yield compress(batch, place)
 
 
 def remove_session(directory: Path) -> None:
@@ -227,21 +251,13 @@ def remove_session(directory: Path) -> None:
     Where somebody lives in it by now, or has written to it, it is theirs and stays.
     """
     with suppress(OwnedError, OSError), hold_lock(directory):
-        if (directory / "session.jsonl").read_bytes().count(b"\n") > 1:
-            return
-        for name in ("session.jsonl", LOCK_NAME):
-            (directory / name).unlink(missing_ok=True)
+        place = locate_journal(directory)
+        with open_journal(place) as journal:
+            if any(True for _ in journal.read_events()):
+                return
+        for path in (*directory.glob(f"{place.name}*"), directory / LOCK_NAME):
+            path.unlink()
         directory.rmdir()
-
-
-def encode_event(event: Event) -> dict[str, object]:
-    """An event as its line says it, keys in the journal's order."""
-    return {"type": event.type, "seq": event.seq, "time": event.time_ms, "data": event.data}
-
-
-def encode_line(value: object) -> bytes:
-    """One journal line: JSON as ECMAScript writes it, UTF-8, LF."""
-    return format_json(value).encode("utf-8") + b"\n"
 
 
 def compress(batch: bytes, path: Path) -> bytes:

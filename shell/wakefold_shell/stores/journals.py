@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
 from returns.pipeline import is_successful
 
@@ -26,13 +26,61 @@ from wakefold import (
     fold,
 )
 from wakefold_shell.errors import JournalError, explain_os_error
-from wakefold_shell.stores.lines import LINE_BYTES_MAX, RESTORE, Line, is_compressed, read_lines
+from wakefold_shell.stores.lines import (
+    LINE_BYTES_MAX,
+    NO_OFFSET,
+    RESTORE,
+    Line,
+    is_compressed,
+    read_lines,
+)
 from wakefold_shell.stores.rows import Header, Row, RowFault, read_header, read_row
+from wakefold_shell.stores.tables import TABLE_NAME, is_table, open_table
 
-FILE_NAMES: Final = ("session.jsonl", "session.jsonl.zstd")
-"""What a session directory's journal is called, plain and compressed."""
+FILE_NAMES: Final = ("session.jsonl", "session.jsonl.zstd", TABLE_NAME)
+"""What a session directory's journal is called: plain, compressed, and as an SQLite database."""
 
 _GIVE_JOURNAL: Final = "give a session journal of version 0"
+
+
+class Source(Protocol):
+    """Where a journal's lines come from; `compressed` where they lie in zstd frames."""
+
+    compressed: bool
+
+    def read_lines(self, line_bytes_max: int) -> Iterator[Line]:
+        """All lines, a torn one last."""
+        ...
+
+    def measure(self) -> int:
+        """How many bytes there are."""
+        ...
+
+    def close(self) -> None:
+        """Let it go."""
+        ...
+
+
+class FileSource:
+    """A journal file, plain or zstd."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        """The open file."""
+        self._path, self._file = path, file
+        with refusals(path):
+            self.compressed = is_compressed(file)
+
+    def read_lines(self, line_bytes_max: int) -> Iterator[Line]:
+        """All lines of the file."""
+        return read_lines(self._path, self._file, line_bytes_max, compressed=self.compressed)
+
+    def measure(self) -> int:
+        """The file's length."""
+        return self._file.seek(0, os.SEEK_END)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 class Journal:
@@ -43,18 +91,17 @@ class Journal:
     length of the whole lines, and `warning` names a torn tail if there was one.
     """
 
-    def __init__(self, path: Path, file: BinaryIO, line_bytes_max: int) -> None:
-        """Read the header of an open file; `JournalError` if there is none."""
+    def __init__(self, path: Path, source: Source, line_bytes_max: int) -> None:
+        """Read the header of an open source; `JournalError` if there is none."""
         self.path = path
-        with refusals(path):
-            self.compressed = is_compressed(file)
+        self.compressed = source.compressed
         self.line = 0
         self.offset_bytes = 0
         self.next_seq: int | None = 0
         self.sound_bytes = 0
         self.warning: str | None = None
-        self._lines = _guard(path, read_lines(path, file, line_bytes_max, compressed=self.compressed))
-        self._file = file
+        self._lines = _guard(path, source.read_lines(line_bytes_max))
+        self._source = source
         self.header = self._read_header()
 
     def read_events(
@@ -62,7 +109,7 @@ class Journal:
     ) -> Iterator[Event]:
         """All events in order; `data` is parsed for the given types, raw or absent for others."""
         pending: Row | None = None  # a packed row whose length the next row tells
-        seq = 0
+        seq = room = 0
         for line in self._lines:
             if line.torn:
                 self._note_torn(line)
@@ -73,36 +120,49 @@ class Journal:
             except RowFault as fault:
                 raise self._fault(str(fault)) from fault
             if pending is not None:
-                yield from _unpack(pending, row.seq - seq)
-                seq = max(seq + 1, row.seq)
+                count = row.seq - seq
+                if 1 <= count <= room:
+                    yield from _unpack(pending, count)
+                    seq = row.seq
+                else:
+                    seq += 1
                 pending = None
             if row.seq != seq:
                 raise self._fault(f"seq {row.seq} stands where seq {seq} is due")
             if row.count is None:
-                pending = row
+                pending, room = row, len(line.content)  # each event takes a byte at least
             else:
                 yield from _unpack(row, row.count)
                 seq += row.count
         else:
-            self.sound_bytes = self._file.seek(0, os.SEEK_END)
+            self.sound_bytes = self._source.measure()
         if pending is not None:
             yield from _unpack(pending, 1)
         self.next_seq = seq if pending is None else None
 
+    def read_lines(self) -> Iterator[bytes]:
+        """All sound lines as they are, the header first, each with its LF, in place of the events."""
+        yield self._header_line + b"\n"
+        for line in self._lines:
+            if not line.torn:
+                yield line.content + b"\n"
+
     def close(self) -> None:
-        """Let the file go, when its events have been read."""
-        self._file.close()
+        """Let the source go, when its events have been read."""
+        self._source.close()
         self._lines = iter(())
 
     def locate(self, problem: str, remedy: str) -> JournalError:
         """An error at the line that was read last."""
-        return JournalError(self.path, problem, remedy, line=self.line, offset_bytes=self.offset_bytes)
+        offset_bytes = None if self.offset_bytes == NO_OFFSET else self.offset_bytes
+        return JournalError(self.path, problem, remedy, line=self.line, offset_bytes=offset_bytes)
 
     def _read_header(self) -> Header:
         line = next(self._lines, None)
         if line is None:
             raise JournalError(self.path, "the file is empty", _GIVE_JOURNAL)
         self.line, self.offset_bytes = line.number, line.offset_bytes
+        self._header_line = line.content
         if line.torn:
             raise self.locate("the file holds no whole header line", _GIVE_JOURNAL)
         try:
@@ -164,7 +224,13 @@ def open_journal(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[J
     if file is None:
         raise JournalError(place, "this is no regular file", "give a session journal")
     with file:
-        yield Journal(place, file, line_bytes_max)
+        with refusals(place):
+            in_table = is_table(file)
+        if in_table:
+            with open_table(place) as table:
+                yield Journal(place, table, line_bytes_max)
+        else:
+            yield Journal(place, FileSource(place, file), line_bytes_max)
 
 
 def locate_journal(path: Path) -> Path:
@@ -175,10 +241,10 @@ def locate_journal(path: Path) -> Path:
         found = [path / name for name in FILE_NAMES if (path / name).exists()]
     if not found:
         raise JournalError(
-            path, "the directory holds no session.jsonl", "give a session directory or a journal"
+            path, "the directory holds no session", "give a session directory or a journal"
         )
     if len(found) > 1:
-        raise JournalError(path, "the directory holds two journals", "name one of the two files")
+        raise JournalError(path, "the directory holds two journals", "name one by --store or as a file")
     return found[0]
 
 

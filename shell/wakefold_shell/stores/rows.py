@@ -7,13 +7,14 @@ This module knows one line at a time; what follows from their order is the journ
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
-from wakefold.instants import read_safe_integer
-from wakefold.json_text import parse_json
+from wakefold import Event
+from wakefold.instants import MAX_SAFE_INTEGER, read_safe_integer
+from wakefold.json_text import format_json, parse_json
 
 PACKED_TYPES: Final = frozenset({"text-chunks", "reasoning-chunks", "tool-call-chunks"})
 """Rows that stand for several events each, numbered from `seq0`."""
@@ -52,12 +53,15 @@ class Row(Struct, frozen=True):
     data: object
 
 
+_SafeInteger = Annotated[int, Meta(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
+
+
 class _Envelope(Struct, frozen=True):
     type: str
-    seq: int | None = None
-    time: int | None = None
-    seq0: int | None = None
-    time0: int | None = None
+    seq: _SafeInteger | None = None
+    time: _SafeInteger | None = None
+    seq0: _SafeInteger | None = None
+    time0: _SafeInteger | None = None
     data: Raw = Raw(b"null")
 
 
@@ -92,6 +96,16 @@ def read_header(content: bytes) -> Header:
     if depth is None or depth < 0:
         raise RowFault("the session header's delegationDepth is no whole number from 0")
     return Header(session_id, created_at, inherited, time_zone, depth)
+
+
+def encode_event(event: Event) -> dict[str, object]:
+    """An event as its line says it, keys in the journal's order."""
+    return {"type": event.type, "seq": event.seq, "time": event.time_ms, "data": event.data}
+
+
+def encode_line(value: object) -> bytes:
+    """One journal line: JSON as ECMAScript writes it, UTF-8, LF."""
+    return format_json(value).encode("utf-8") + b"\n"
 
 
 def read_row(content: bytes, parsed_types: frozenset[str]) -> Row:

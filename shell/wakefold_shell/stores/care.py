@@ -1,0 +1,177 @@
+"""Looking after a session's store: what is wrong, mending a torn tail, and moving to another store.
+
+Nothing here changes a session but `cut_torn_tail`, and that keeps what it cuts.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from wakefold import Event, Ledger, Profile, either, fold, format_instant, list_active
+from wakefold.conversations import Conversation, follow
+from wakefold_shell.errors import JournalError
+from wakefold_shell.stores.journal_store import (
+    LOCK_NAME,
+    OwnedError,
+    StoreKind,
+    hold_lock,
+    write_new_store,
+)
+from wakefold_shell.stores.journals import (
+    FILE_NAMES,
+    explain_corruption,
+    locate_journal,
+    open_journal,
+    refusals,
+)
+from wakefold_shell.stores.lines import LINE_BYTES_MAX
+from wakefold_shell.stores.logs import PARSED_TYPES
+
+Level = Literal["fine", "note", "warning", "error"]
+
+
+class Finding(Struct, frozen=True):
+    """One thing that was looked at: what was found, and what is safe to do about it."""
+
+    level: Level
+    what: str
+    remedy: str = ""
+
+
+def examine(
+    path: Path, now_ms: int, profile: Profile, line_bytes_max: int = LINE_BYTES_MAX
+) -> list[Finding]:
+    """What is to be said of a session as of an instant. Nothing is changed."""
+    try:
+        place = locate_journal(path)
+        with refusals(place):
+            around = [*_look_at_files(place), *_look_at_owner(place.parent)]
+    except JournalError as error:
+        return [Finding("error", str(error), "give a session directory")]
+    return [*around, *_look_at_log(place, now_ms, profile, line_bytes_max)]
+
+
+def cut_torn_tail(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Path | None:
+    """Cut what the last write left incomplete, and keep a copy of the whole file; the copy, if any.
+
+    Raises `JournalError` where anything else is wrong, or where somebody lives in the session.
+    """
+    place = locate_journal(path)
+    with hold_lock(place.parent), refusals(place):
+        with open_journal(place, line_bytes_max) as journal:
+            for _ in journal.read_events():
+                pass
+            torn, sound_bytes = journal.warning is not None, journal.sound_bytes
+        if not torn:
+            return None
+        backup = place.with_name(f"{place.name}.torn-at-{sound_bytes}")
+        with place.open("rb") as source, backup.open("xb") as target:
+            shutil.copyfileobj(source, target)
+            target.flush()
+            os.fsync(target.fileno())
+        backup.chmod(0o600)
+        with place.open("r+b") as file:
+            file.truncate(sound_bytes)
+            os.fsync(file.fileno())
+        return backup
+
+
+def convert_session(
+    path: Path, directory: Path, kind: StoreKind, line_bytes_max: int = LINE_BYTES_MAX
+) -> tuple[Path, str | None]:
+    """Write a session into a new directory, as another store; its file, and a torn tail's warning.
+
+    Every line goes over as it is, events that this program does not know included. The session itself
+    is not changed, and nobody may live in it meanwhile.
+    """
+    place = locate_journal(path)
+    # Where nobody ever lived there is no lock, and none is left behind.
+    lived_in = (place.parent / LOCK_NAME).exists()
+    with hold_lock(place.parent) if lived_in else nullcontext():
+        with open_journal(place, line_bytes_max) as journal:  # sound to its end, or not at all
+            for _ in journal.read_events():
+                pass
+            warning = journal.warning
+        with open_journal(place, line_bytes_max) as journal:
+            return write_new_store(directory, kind, journal.read_lines()), warning
+
+
+def _look_at_files(place: Path) -> Iterator[Finding]:
+    for path, allowed in ((place, 0o600), (place.parent, 0o700)):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & ~allowed:
+            what = f"{path.name} may be read or written by others (mode {mode:04o})"
+            yield Finding("warning", what, f"chmod {allowed:o} it")
+    if place.is_symlink():
+        yield Finding("warning", f"{place.name} is a symbolic link", "nothing is written through it")
+    elif place.stat().st_nlink > 1:
+        yield Finding("warning", f"{place.name} has several names", "keep one of the hard links")
+    others = [name for name in FILE_NAMES if name != place.name and (place.parent / name).exists()]
+    if others:
+        yield Finding("warning", f"{', '.join(others)} lies beside {place.name}", "keep one of them")
+
+
+def _look_at_owner(directory: Path) -> Iterator[Finding]:
+    if not (directory / LOCK_NAME).exists():
+        return
+    try:
+        with hold_lock(directory):
+            pass
+    except OwnedError as error:
+        yield Finding("note", str(error).partition(": ")[2].partition(";")[0])
+
+
+def _look_at_log(place: Path, now_ms: int, profile: Profile, line_bytes_max: int) -> Iterator[Finding]:
+    conversation, latest_ms = Conversation(), 0
+    events: list[Event] = []
+
+    def keep(event: Event) -> Event:
+        events.append(event)
+        return event
+
+    try:
+        with open_journal(place, line_bytes_max) as journal:
+            shown = map(keep, journal.read_events(PARSED_TYPES))
+            folded = fold(shown, journal.header.seed_length, profile)
+            problem = either(folded, lambda _: None, lambda fault: explain_corruption(journal, fault))
+    except JournalError as error:
+        remedy = "restore the file from a backup; nothing is written to it meanwhile"
+        yield Finding("error", str(error), remedy)
+        return
+    if journal.warning is not None:
+        remedy = "the next append cuts it, or 'wakefold repair --torn-tail' now"
+        yield Finding("warning", journal.warning, remedy)
+    if problem is not None:
+        yield Finding("error", str(problem), "restore the file from a backup")
+        return
+    for event in events:
+        conversation = follow(conversation, event)
+        latest_ms = max(latest_ms, event.time_ms)
+    yield from _look_at_clock(folded.unwrap(), latest_ms, now_ms)
+    if conversation.turn_open:
+        yield Finding("note", f"turn {conversation.turn} is open", "the next runner closes it")
+    if conversation.inbox:
+        what = f"{len(conversation.inbox)} messages wait for the agent"
+        yield Finding("note", what, "the next runner offers them")
+    if journal.header.delegation_depth > 0:
+        yield Finding("note", "this is a child session, which has no reminders")
+    active = len(list_active(folded.unwrap()))
+    yield Finding("fine", f"{len(events)} events, {active} active reminders")
+
+
+def _look_at_clock(ledger: Ledger, latest_ms: int, now_ms: int) -> Iterator[Finding]:
+    last_ms = ledger.last_accepted_at_ms
+    if last_ms is not None and last_ms > now_ms:
+        what = f"the last batch was accepted in the future, at {format_instant(last_ms)}"
+        yield Finding("warning", what, "no batch goes before that and 300 s more: set the clock right")
+    if latest_ms > now_ms:
+        what = f"the latest event is of the future, {format_instant(latest_ms)}"
+        yield Finding("warning", what, "the clock was, or is, wrong: set it right")

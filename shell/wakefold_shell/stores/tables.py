@@ -1,0 +1,202 @@
+"""A session as an SQLite database: the same lines as in a journal file, one a row.
+
+So every reader of journals reads it, and converting loses nothing. This module knows the schema and its
+versions; what the lines mean is `rows`' and `journals`' business.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from wakefold import Event
+from wakefold.conversations import INBOX_SPLICED, USER_MESSAGE, Conversation, follow
+from wakefold.json_text import format_json
+from wakefold_shell.errors import JournalError
+from wakefold_shell.stores.lines import NO_OFFSET, Line
+from wakefold_shell.stores.rows import read_header, read_row
+
+TABLE_NAME: Final = "session.sqlite"
+
+BUSY_SECONDS: Final = 10.0
+"""How long another process's transaction is waited for."""
+
+_MAGIC: Final = b"SQLite format 3\0"
+_OUTBOX_TYPES: Final = frozenset({INBOX_SPLICED, USER_MESSAGE})
+
+# One script for each version of the schema, from the one before it.
+_MIGRATIONS: Final = (
+    """
+    CREATE TABLE session (id TEXT PRIMARY KEY, header BLOB NOT NULL) STRICT;
+    CREATE TABLE log (
+        session_id TEXT NOT NULL REFERENCES session (id),
+        seq INTEGER NOT NULL,
+        line BLOB NOT NULL,
+        PRIMARY KEY (session_id, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE outbox (
+        session_id TEXT NOT NULL REFERENCES session (id),
+        schedule_id TEXT NOT NULL,
+        occurrence_ms INTEGER NOT NULL,
+        message_id TEXT NOT NULL,
+        message BLOB NOT NULL,
+        taken_seq INTEGER,
+        PRIMARY KEY (session_id, schedule_id, occurrence_ms)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX outbox_message ON outbox (session_id, message_id);
+    """,
+)
+
+VERSION: Final = len(_MIGRATIONS)
+"""The version of the schema, which the database keeps as its `user_version`."""
+
+
+def is_table(file: BinaryIO) -> bool:
+    """Whether an open file is an SQLite database; the position is left at the start."""
+    magic = file.read(len(_MAGIC))
+    file.seek(0)
+    return magic == _MAGIC
+
+
+class TableSource:
+    """The lines of a database, as a journal reads them: header first, then the log in order."""
+
+    compressed = False
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        """An open connection, for reading."""
+        self._path, self._connection = path, connection
+
+    def read_lines(self, line_bytes_max: int) -> Iterator[Line]:
+        """All lines; a database has no torn ones."""
+        with refusals(self._path):
+            number = 1
+            for (header,) in self._connection.execute("SELECT header FROM session"):
+                yield self._check(header, number, line_bytes_max)
+            for (line,) in self._connection.execute("SELECT line FROM log ORDER BY seq"):
+                number += 1
+                yield self._check(line, number, line_bytes_max)
+
+    def measure(self) -> int:
+        """A database is measured by its rows, not here."""
+        return 0
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _check(self, line: bytes, number: int, line_bytes_max: int) -> Line:
+        if len(line) > line_bytes_max:
+            problem = f"the line is longer than {line_bytes_max} bytes"
+            remedy = "raise --line-bytes-max if it is meant to be"
+            raise JournalError(self._path, problem, remedy, line=number)
+        return Line(line, number, NO_OFFSET)
+
+
+@contextmanager
+def open_table(path: Path) -> Iterator[TableSource]:
+    """The lines of a database, read-only."""
+    log = path.with_name(f"{path.name}-wal")
+    quiet = not log.exists()  # nobody has it open to write: nothing need lie beside it
+    with refusals(path), closing(_connect(path, "ro&immutable=1" if quiet else "ro")) as connection:
+        _check_version(path, connection)
+        yield TableSource(path, connection)
+
+
+def connect_table(path: Path) -> sqlite3.Connection:
+    """A database to write to, its schema brought up to date; `JournalError` if that cannot be."""
+    with refusals(path):
+        connection = _connect(path, "rwc")
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            _migrate(path, connection)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def fill_table(path: Path, lines: Iterable[bytes]) -> None:
+    """A new database of the lines that a journal has, the header first; `JournalError`."""
+    rows = iter(lines)
+    header = next(rows).removesuffix(b"\n")
+    session_id = read_header(header).id
+    with refusals(path), closing(connect_table(path)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO session VALUES (?, ?)", (format_json(session_id), header))
+        for line in rows:
+            insert_line(connection, session_id, line.removesuffix(b"\n"))
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def insert_line(connection: sqlite3.Connection, session_id: str, line: bytes) -> None:
+    """One line of the log, in an open transaction, with what the outbox owes to it.
+
+    A hand-over puts a row into the outbox for each occurrence, whose key refuses a second one; the
+    turn that takes the message marks it. `sqlite3.IntegrityError` for a seq or an occurrence twice.
+    """
+    row = read_row(line, _OUTBOX_TYPES)
+    key = format_json(session_id)
+    connection.execute("INSERT INTO log VALUES (?, ?, ?)", (key, row.seq, line))
+    event = Event(row.type, row.seq, row.time_ms, row.data)
+    for given in follow(Conversation(), event).inbox:
+        message_id, message = str(given.message.get("id")), format_json(given.message)
+        for schedule_id, occurrence_ms in given.occurrences:
+            connection.execute(
+                "INSERT INTO outbox VALUES (?, ?, ?, ?, ?, NULL)",
+                (key, format_json(schedule_id), occurrence_ms, message_id, message.encode()),
+            )
+    if row.type == USER_MESSAGE and isinstance(row.data, dict):
+        connection.execute(
+            "UPDATE outbox SET taken_seq = ? WHERE session_id = ? AND message_id = ?",
+            (row.seq, key, str(row.data.get("id"))),
+        )
+
+
+@contextmanager
+def refusals(path: Path) -> Iterator[None]:
+    """SQLite's refusals inside the block, as errors of the journal."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        problem = f"the database refuses ({error})"
+        raise JournalError(path, problem, "check the path, its rights and the disk") from error
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _migrate(path: Path, connection: sqlite3.Connection) -> None:
+    if _check_version(path, connection) == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _check_version(path, connection)  # another process may have been first
+        for number, script in enumerate(_MIGRATIONS[version:], version + 1):
+            for statement in filter(str.strip, script.split(";")):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _check_version(path: Path, connection: sqlite3.Connection) -> int:
+    ((version,),) = connection.execute("PRAGMA user_version")
+    if version > VERSION:
+        problem = f"the database has version {version}, this program knows up to {VERSION}"
+        raise JournalError(path, problem, "use the program that made it, or a later one")
+    return int(version)

@@ -1,0 +1,196 @@
+"""One contract for every store, and what each adds to it; on asyncio and on trio."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from journal_files import NOON_MS
+from wakefold import Event
+from wakefold.conversations import REMINDER_SOURCE, make_message
+from wakefold_laws.store_laws import OpenStore, check_store, make_events, read_all
+from wakefold_shell.errors import JournalError
+from wakefold_shell.protocols import Store
+from wakefold_shell.stores.journal_store import StoreKind, create_session, open_store
+from wakefold_shell.stores.logs import StaleWriterError
+from wakefold_shell.stores.memory import MemoryStore
+from wakefold_shell.stores.rows import Header
+from wakefold_shell.stores.tables import VERSION, connect_table
+
+pytestmark = pytest.mark.anyio
+
+KINDS: tuple[StoreKind, ...] = get_args(StoreKind)
+
+
+def new_session(directory: Path, kind: StoreKind) -> Path:
+    create_session(directory, Header("session-test", NOON_MS, time_zone="Europe/Berlin"), kind)
+    return directory
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_every_store_on_a_disk_keeps_the_contract(tmp_path: Path, kind: StoreKind) -> None:
+    """Appends, barriers, lives and leases, all by the laws that users have, too."""
+    session = new_session(tmp_path / "session", kind)
+
+    def reopen() -> AbstractContextManager[Store]:
+        return open_store(session)
+
+    await check_store(reopen)
+
+
+async def test_the_store_in_memory_keeps_the_contract_of_one_life() -> None:
+    """It forgets with the program, and says nothing else."""
+    store = MemoryStore()
+    await check_store(forever(store), durable=False)
+
+
+async def test_the_laws_catch_a_store_that_breaks_them() -> None:
+    """One that loses, one that takes everything, one that never acknowledges."""
+
+    class Losing(MemoryStore):
+        def read_events(self, start: int) -> list[Event]:
+            return list(super().read_events(start))[:2]
+
+    class Taking(MemoryStore):
+        def append(self, events: object) -> None:
+            if isinstance(events, list):
+                self._events.extend(events)
+
+    class Doubting(MemoryStore):
+        async def flush(self) -> bool:
+            return False
+
+    for store in (Losing(), Taking(), Doubting()):
+        with pytest.raises(AssertionError):
+            await check_store(forever(store), durable=False)
+
+
+def forever(store: Store) -> OpenStore:
+    """A store that is never closed."""
+    return lambda: nullcontext(store)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_files_are_ones_own_and_a_session_is_made_once(tmp_path: Path, kind: StoreKind) -> None:
+    """0600 in 0700, the header whole, nothing half written beside it."""
+    session = new_session(tmp_path / "session", kind)
+    (path,) = session.iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(session.stat().st_mode) == 0o700
+    with open_store(session) as store:
+        assert (store.time_zone, store.seed_length, store.delegation_depth) == ("Europe/Berlin", 0, 0)
+    before = path.read_bytes()
+    for other in KINDS:
+        with pytest.raises(JournalError, match="file exists"):
+            new_session(session, other)
+    assert path.read_bytes() == before
+
+
+async def test_a_database_commits_a_hand_over_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Message, dispatch and outbox are one transaction; before the barrier there is nothing."""
+    session = new_session(tmp_path, "sqlite")
+    frame = (
+        '[SCHEDULE REMINDER]\nx\nschedule_id_json: "a"\n'
+        'occurrence_at: 2027-01-04T12:00:00.000Z\nreminder_prompt_json: "tea"'
+    )
+    message = make_message("m1", frame, REMINDER_SOURCE)
+    splice = {"target": "next-turn", "start": 0, "inserted": [message]}
+    hand_over = [
+        Event("agent/inbox/spliced", 0, NOON_MS, splice),
+        Event("schedule/change", 1, NOON_MS, {"version": 1, "operation": "dispatch", "id": "a"}),
+    ]
+    with open_store(session) as store:
+        read_all(store)
+        store.append(hand_over)
+        assert count_rows(session) == (0, [])
+        assert await store.flush() is True
+        assert count_rows(session) == (2, [('"a"', NOON_MS, None)])
+        store.append([Event("user/message", 2, NOON_MS, message)])
+        assert await store.flush() is True
+        assert count_rows(session) == (3, [('"a"', NOON_MS, 2)])
+        again = Event("agent/inbox/spliced", 3, NOON_MS, splice)
+        store.append([again])
+        with pytest.raises(StaleWriterError, match="twice"):
+            await store.flush()
+        assert count_rows(session) == (3, [('"a"', NOON_MS, 2)])
+
+
+def count_rows(session: Path) -> tuple[int, list[tuple[str, int, int | None]]]:
+    with closing(sqlite3.connect(session / "session.sqlite")) as connection:
+        ((count,),) = connection.execute("SELECT count(*) FROM log")
+        rows = connection.execute("SELECT schedule_id, occurrence_ms, taken_seq FROM outbox")
+        return count, list(rows)
+
+
+async def test_a_database_refuses_a_writer_that_has_not_seen_the_latest(tmp_path: Path) -> None:
+    """Where a lock lies, the log's end is looked at in the transaction itself (C71)."""
+    session = new_session(tmp_path, "sqlite")
+    with open_store(session) as store:
+        read_all(store)
+        with closing(sqlite3.connect(session / "session.sqlite")) as other:
+            line = json.dumps({"type": "x", "seq": 0, "time": 1, "data": None}).encode()
+            other.execute("INSERT INTO log VALUES (?, 0, ?)", ('"session-test"', line))
+            other.commit()
+        store.append(make_events(0, 1))
+        with pytest.raises(StaleWriterError, match="somebody else wrote"):
+            await store.flush()
+
+
+async def test_a_database_that_is_busy_is_uncertain_and_keeps_what_was_appended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A barrier that cannot be had is no acknowledgement; the next one commits all of it."""
+    monkeypatch.setattr("wakefold_shell.stores.tables.BUSY_SECONDS", 0.05)
+    session = new_session(tmp_path, "sqlite")
+    with open_store(session) as store:
+        read_all(store)
+        store.append(make_events(0, 2))
+        with locked(session):
+            assert await store.flush() is False
+        assert list(store.read_events(0)) == make_events(0, 2)
+        assert await store.flush() is True
+    with open_store(session) as store:
+        assert read_all(store) == make_events(0, 2)
+
+
+@contextmanager
+def locked(session: Path) -> Iterator[None]:
+    with closing(sqlite3.connect(session / "session.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+async def test_a_database_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
+    """Named, not guessed at; an empty one is brought up to date."""
+    session = new_session(tmp_path, "sqlite")
+    path = session / "session.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    with pytest.raises(JournalError, match=f"has version {VERSION + 1}"), open_store(session):
+        pass
+    with closing(connect_table(tmp_path / "fresh.sqlite")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+async def test_reading_a_database_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Not a byte, not a file."""
+    session = new_session(tmp_path, "sqlite")
+    with open_store(session) as store:
+        read_all(store)
+        store.append(make_events(0, 3))
+        await store.flush()
+    before = {path.name: path.read_bytes() for path in session.iterdir()}
+    with open_store(session) as store:
+        read_all(store)
+    assert {path.name: path.read_bytes() for path in session.iterdir()} == before
