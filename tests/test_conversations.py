@@ -574,7 +574,7 @@ def test_an_answer_stands_in_the_open_step() -> None:
             "message": {
                 "role": "assistant",
                 "content": [{"type": "text", "text": "done\n"}],
-                "source": {"kind": "model"},
+                "source": {"kind": "model", "provider": "unknown", "model": "unknown"},
                 "id": "m2",
             },
         },

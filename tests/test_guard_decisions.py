@@ -261,7 +261,7 @@ def test_a_stop_that_was_told_is_remembered() -> None:
     """Beside the earlier ones; nothing else changes."""
     guard = Guard(config=DEFAULT_CONFIG, seed_length=2, wakeups=woken(T))
     one, two = StopKey("consecutive"), StopKey("interval", ids=frozenset("f"))
-    noted = note_told(note_told(guard, one), one, two)
+    noted = note_told(note_told(guard, one), two)
     assert noted.told == {one, two}
     assert (noted.config, noted.seed_length, noted.wakeups) == (DEFAULT_CONFIG, 2, woken(T))
 

@@ -34,6 +34,7 @@ TURN_END: Final = "turn/end"
 STEP_START: Final = "step/start"
 STEP_END: Final = "step/end"
 USER_MESSAGE: Final = "user/message"
+ASSISTANT_MESSAGE: Final = "assistant/message"
 
 CONVERSATION_TYPES: Final = frozenset({INBOX_SPLICED, TURN_START, TURN_END, STEP_START, STEP_END})
 """The types of the events that `follow` reads; all others leave a conversation as it is."""
@@ -149,14 +150,14 @@ def record_word(
 def answer_turn(conversation: Conversation, message_id: str, text: str) -> Draft:
     """What the agent said in the open turn."""
     return Draft(
-        "assistant/message",
+        ASSISTANT_MESSAGE,
         {
             "turn": conversation.turn,
             "step": conversation.step,
             "message": {
                 "role": "assistant",
                 "content": [{"type": "text", "text": text}],
-                "source": {"kind": "model"},
+                "source": {"kind": "model", "provider": "unknown", "model": "unknown"},
                 "id": message_id,
             },
         },
@@ -171,11 +172,12 @@ def end_turn(
 ) -> tuple[Draft, ...]:
     """The events that close the open turn, none if no turn is open.
 
-    `interrupted` is for a turn that a crash left open: nobody knows what came of it.
+    `interrupted` is for a turn that a crash left open: nobody knows what came of it. The released
+    package reads no more than the kind of the others, so that `detail` is kept of a failed turn alone.
     """
     if not conversation.turn_open:
         return ()
-    reason = {"kind": kind, **(detail or {})}
+    reason: Json = {"kind": kind, **((detail or {}) if kind == "failed" else {})}
     end = Draft(TURN_END, {"turn": conversation.turn, "reason": reason})
     if conversation.step is None:
         return (end,)

@@ -19,6 +19,8 @@ from wakefold_shell.cli.options import (
     LineBytesOption,
     NoGuardOption,
     NowOption,
+    ProfileName,
+    ProfileOption,
     SessionOption,
     StoreOption,
     choose_clock,
@@ -100,6 +102,7 @@ def create(  # noqa: PLR0913 - one option for each way to say when
     no_guard: NoGuardOption = False,
     now: NowOption = None,
     store: StoreOption = None,
+    profile: ProfileOption = ProfileName.SEED,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
@@ -114,7 +117,7 @@ def create(  # noqa: PLR0913 - one option for each way to say when
     limits = None if no_guard else find_config(config, session)
     own_zone = session_zone or (None if zone is None else canonicalize_zone(zone))
     new = _make_session(session, store or "journal", own_zone, now)
-    way = Way(session, line_bytes_max, store, now, limits)
+    way = Way(session, line_bytes_max, store, profile.profile, now, limits)
     value, time_zone = call_tool(way, "schedule_create", {"prompt": prompt, **selectors})
     if new and "message" in value:
         remove_session(session)
@@ -132,12 +135,15 @@ def list_(
     config: ConfigOption = None,
     now: NowOption = None,
     store: StoreOption = None,
+    profile: ProfileOption = ProfileName.SEED,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """List the active reminders of a session, in the order of their creation."""
     limits = find_config(config, session)
-    value, time_zone = call_tool(Way(session, line_bytes_max, store, now, limits), "schedule_list", {})
+    value, time_zone = call_tool(
+        Way(session, line_bytes_max, store, profile.profile, now, limits), "schedule_list", {}
+    )
     _tell_failures(choose_store(session, store), value, line_bytes_max)
     _answer(value, as_json=as_json)
     if not as_json:
@@ -162,11 +168,14 @@ def delete(
     session: SessionOption,
     *,
     store: StoreOption = None,
+    profile: ProfileOption = ProfileName.SEED,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """End an active reminder; one that is not active is told, and nothing is written."""
-    value, _ = call_tool(Way(session, line_bytes_max, store), "schedule_delete", {"id": schedule_id})
+    value, _ = call_tool(
+        Way(session, line_bytes_max, store, profile.profile), "schedule_delete", {"id": schedule_id}
+    )
     _answer(value, as_json=as_json)
     if not as_json:
         print_line(f"{show_text(schedule_id)}: {'deleted' if value['deleted'] else 'not active'}")
@@ -183,6 +192,7 @@ def say_(
         ),
     ] = None,
     store: StoreOption = None,
+    profile: ProfileOption = ProfileName.SEED,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
@@ -193,7 +203,7 @@ def say_(
     """
     if text.strip() == "":
         raise typer.BadParameter("say something: the text is empty")
-    said = say_word(Way(session, line_bytes_max, store), text, zone)
+    said = say_word(Way(session, line_bytes_max, store, profile.profile), text, zone)
     if as_json:
         print_json(said)
         return

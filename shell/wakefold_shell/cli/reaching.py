@@ -10,6 +10,7 @@ from typing import Any, Final
 import anyio
 from msgspec import Struct
 
+from wakefold import SEED, Profile
 from wakefold.events import Json
 from wakefold.guard_config import GuardConfig
 from wakefold.tools import ToolName, answer_value
@@ -37,6 +38,7 @@ class Way(Struct, frozen=True):
     directory: Path
     line_bytes_max: int
     store: StoreKind | None = None
+    profile: Profile = SEED
     now_ms: int | None = None
     limits: GuardConfig | None = None
 
@@ -90,7 +92,8 @@ def _do(way: Way, job: _Job) -> tuple[Any, str | None]:
     place = choose_store(way.directory, None if way.store is None else way.store)
     with open_store(place, way.line_bytes_max, say) as store:
         host = AbsentHost()
-        session = Session(store, host, choose_clock(way.now_ms), guard=way.limits)
+        clock = choose_clock(way.now_ms)
+        session = Session(store, host, clock, profile=way.profile, guard=way.limits)
         session.tell_event = host.observe
         session.load()
         value = anyio.run(_live, session, host, job)

@@ -43,7 +43,7 @@ _ERROR_CHARACTERS_MAX: Final = 200
 
 
 class Answer(Struct, frozen=True):
-    """How an agent's turn ended: what it said, if anything, and what the log keeps beside `kind`."""
+    """How an agent's turn ended: what it said, if anything, and what the log keeps of a failure."""
 
     text: str | None = None
     kind: EndKind = "completed"

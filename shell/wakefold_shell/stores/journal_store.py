@@ -196,6 +196,7 @@ def create_session(directory: Path, header: Header, kind: StoreKind = "journal")
             "id": header.id,
             "createdAt": header.created_at_ms,
             "cwd": show_path(directory.absolute()),
+            "delegationDepth": header.delegation_depth,
             **({} if header.time_zone is None else {"timeZone": header.time_zone}),
         }
     )

@@ -241,7 +241,9 @@ def locate_journal(path: Path) -> Path:
         found = [path / name for name in FILE_NAMES if (path / name).exists()]
     if not found:
         raise JournalError(
-            path, "the directory holds no session", "give a session directory or a journal"
+            path,
+            "the directory holds no session.jsonl or session.sqlite",
+            "give a session directory or a journal",
         )
     if len(found) > 1:
         raise JournalError(path, "the directory holds two journals", "name one by --store or as a file")

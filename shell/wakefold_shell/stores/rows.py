@@ -13,12 +13,14 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from wakefold import Event
+from wakefold.conversations import ASSISTANT_MESSAGE, USER_MESSAGE
 from wakefold.instants import MAX_SAFE_INTEGER, read_safe_integer
 from wakefold.json_text import format_json, parse_json
 
 PACKED_TYPES: Final = frozenset({"text-chunks", "reasoning-chunks", "tool-call-chunks"})
 """Rows that stand for several events each, numbered from `seq0`."""
 
+_SURFACE_TYPES: Final = frozenset({USER_MESSAGE, ASSISTANT_MESSAGE})
 _COUNTED_TYPE: Final = "text-chunks"  # the one kind whose rows tell how many events they hold
 
 
@@ -99,8 +101,12 @@ def read_header(content: bytes) -> Header:
 
 
 def encode_event(event: Event) -> dict[str, object]:
-    """An event as its line says it, keys in the journal's order."""
-    return {"type": event.type, "seq": event.seq, "time": event.time_ms, "data": event.data}
+    """An event as its line says it, keys in the journal's order.
+
+    A message also says that it is appended to what the model sees, as the released package's does.
+    """
+    row = {"type": event.type, "seq": event.seq, "time": event.time_ms, "data": event.data}
+    return {**row, "surfaceOp": "append"} if event.type in _SURFACE_TYPES else row
 
 
 def encode_line(value: object) -> bytes:
