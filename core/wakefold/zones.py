@@ -100,25 +100,41 @@ def read_clock_minutes(instant_ms: int, zone: str) -> int | None:
 
 
 def find_clock_instant(after_ms: int, minutes: int, zone: str) -> int | None:
-    """The first instant after another at which a clock of a canonical zone shows a minute of the day.
+    """The first instant after another at which a canonical zone's clock comes to a minute of the day.
 
-    Where the clock skips that minute, it is as many minutes after the gap as it would have been after
-    the gap's beginning. `None` off the calendar.
+    Where the clock skips that minute it comes to it, and past it, as it jumps. `None` off the calendar.
     """
     found: list[int] = []
     try:
         today = Instant.from_timestamp(after_ms, unit="millisecond").to_tz(zone).date()
         for day in (today, today.add(days=1)):
             local = day.at(Time(minutes // 60, minutes % 60))
-            for choice in _CHOICES:
-                zoned = local.assume_tz(zone, disambiguation=choice)
-                found.append(zoned.timestamp(unit="millisecond"))
+            before, after = (_stamp(local, zone, choice) for choice in _CHOICES)
+            skipped = Instant.from_timestamp(after, unit="millisecond").to_tz(zone).to_plain() != local
+            found += [_find_jump(before, after, zone)] if skipped else [before, after]
     except ValueError:
         return None
     return min(instant_ms for instant_ms in found if instant_ms > after_ms)
 
 
-_CHOICES: Final[tuple[Literal["compatible", "later"], ...]] = ("compatible", "later")
+_CHOICES: Final[tuple[Literal["earlier", "later"], ...]] = ("earlier", "later")
+
+
+def _stamp(local: PlainDateTime, zone: str, choice: Literal["earlier", "later"]) -> int:
+    return local.assume_tz(zone, disambiguation=choice).timestamp(unit="millisecond")
+
+
+def _find_jump(before_ms: int, after_ms: int, zone: str) -> int:
+    """The instant of the one clock change between two instants; `after_ms` lies behind it."""
+    old = Instant.from_timestamp(before_ms, unit="millisecond").to_tz(zone).offset
+    while after_ms - before_ms > 1:
+        middle_ms = (before_ms + after_ms) // 2
+        zoned = Instant.from_timestamp(middle_ms, unit="millisecond").to_tz(zone)
+        if zoned.offset == old:
+            before_ms = middle_ms
+        else:
+            after_ms = middle_ms
+    return after_ms
 
 
 def _assume(local: PlainDateTime, zone: str) -> ZonedDateTime:
