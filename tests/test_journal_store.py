@@ -18,12 +18,12 @@ from journal_files import JOURNALS, create_at, event, write_session
 from wakefold import Event
 from wakefold_shell.errors import JournalError
 from wakefold_shell.stores.journal_store import (
-    JournalStore,
     create_session,
     hold_lock,
     open_store,
 )
 from wakefold_shell.stores.journals import open_journal
+from wakefold_shell.stores.logs import LogStore
 from wakefold_shell.stores.rows import Header
 
 NEXT = Event("schedule/change", 2, 5, {"version": 1, "operation": "delete", "id": "schedule-1"})
@@ -38,11 +38,11 @@ def path(tmp_path: Path) -> Path:
     return write_session(tmp_path, create_at(0), event(1))
 
 
-def read_out(store: JournalStore) -> int:
+def read_out(store: LogStore) -> int:
     return len(list(store.read_events(0)))
 
 
-def flush(store: JournalStore) -> bool:
+def flush(store: LogStore) -> bool:
     return anyio.run(store.flush)
 
 
