@@ -33,7 +33,9 @@ from wakefold_shell.cli.progress import watch
 from wakefold_shell.guarding import find_config, find_config_beside
 from wakefold_shell.stores.journals import explain_corruption, open_journal
 
-guard_app = typer.Typer(help="The guard against runaway wakeups: a governor, no security boundary.")
+guard_app = typer.Typer(
+    help="The guard against runaway wakeups: a governor, no security boundary.", no_args_is_help=True
+)
 
 SetOption = Annotated[
     list[str] | None,
