@@ -46,7 +46,8 @@ PERSON = Input({}, NOON_MS, "text")
 
 SHOW_ENVIRONMENT = (
     "import json, os\n"
-    "print(json.dumps({k: v for k, v in os.environ.items() if k.startswith('WAKEFOLD_')}))"
+    "names = [k for k in os.environ if k.startswith(('WAKEFOLD_S', 'WAKEFOLD_O'))]\n"
+    "print(json.dumps({k: os.environ[k] for k in names}))"
 )
 
 
