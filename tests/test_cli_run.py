@@ -19,7 +19,8 @@ from wakefold_shell.stores.lines import LINE_BYTES_MAX
 LATER = ("--once", "--now", "2027-01-04T12:00:07Z")
 TELL_ALL = """
 import json, os, sys
-named = {name: value for name, value in os.environ.items() if name.startswith(("WAKEFOLD_S", "WAKEFOLD_O"))}
+names = [name for name in os.environ if name.startswith(("WAKEFOLD_S", "WAKEFOLD_O"))]
+named = {name: os.environ[name] for name in names}
 print(json.dumps({"stdin": sys.stdin.read(), "arguments": sys.argv[1:], **named}))
 """
 FRAME = """\
