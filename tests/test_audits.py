@@ -235,6 +235,18 @@ def test_a_corrupt_log_fails_with_its_place() -> None:
     assert fault == refused(fold(broken))
 
 
+@pytest.mark.parametrize(
+    "data",
+    [{"version": 7}, dispatched("unknown"), dispatched("a", T), {"version": 1, "operation": "x"}, None],
+)
+def test_a_change_that_fits_nothing_fails_as_the_fold_does(data: object) -> None:
+    """Malformed, of an unknown id, or of another kind than its record."""
+    broken = number(change(0, created(at("a"))), change(1, data), *shot(2, "b"))
+    fault = refused(audit(broken, DEFAULT_CONFIG))
+    assert fault == refused(fold(broken))
+    assert fault.index == 1
+
+
 @pytest.mark.parametrize("seed_length", [-1, 3])
 def test_a_seed_length_beyond_the_log_fails(seed_length: int) -> None:
     """As folding it does."""

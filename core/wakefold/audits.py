@@ -12,15 +12,24 @@ from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
-from returns.result import Failure, Result, Success
+from returns.result import Result
 
-from wakefold.events import SCHEDULE_CHANGE, Create, Dispatch, Event, EveryRecord, read_change
+from wakefold.events import (
+    SCHEDULE_CHANGE,
+    Change,
+    Create,
+    Delete,
+    Dispatch,
+    Event,
+    EveryRecord,
+    Record,
+    read_change,
+)
 from wakefold.guard import Guard, Refusal, Stop, admit, note_told, reap, watch
 from wakefold.guard_config import GuardConfig
-from wakefold.ledger import Ledger, evolve
-from wakefold.outcomes import either
+from wakefold.ledger import Ledger, accept_dispatch, fold
 from wakefold.recurrence import SEED, Profile
-from wakefold.rejections import CorruptScheduleLog
+from wakefold.rejections import CorruptScheduleLog, LogFault
 from wakefold.wakeups import HOUR_MS, Wakeups, find_day_start
 
 Limit = Literal["hourly", "floor", "consecutive", "per_day", "interval"]
@@ -74,48 +83,45 @@ class Audit(Struct, frozen=True):
 def audit(
     events: Iterable[Event], config: GuardConfig, seed_length: int = 0, profile: Profile = SEED
 ) -> Result[Audit, CorruptScheduleLog]:
-    """Replay a whole log under limits. Fails where the log does not fold."""
+    """Replay a whole log under limits, in one pass. Fails where the log does not fold."""
     replay = _Replay(config, seed_length, profile)
-    for event in events:
-        fault = replay.take(event)
-        if fault is not None:
-            return Failure(fault)
-    if not 0 <= seed_length <= replay.length:
-        return Failure(CorruptScheduleLog(rule="bad_seed_length"))
-    return Success(replay.conclude())
+
+    def show(event: Event) -> Event:
+        replay.take(event)
+        return event
+
+    return fold(map(show, events), seed_length, profile).map(lambda _: replay.conclude())
 
 
 class _Replay:
     """A log while it is replayed: as it is, and as it would have been under the guard."""
 
     def __init__(self, config: GuardConfig, seed_length: int, profile: Profile) -> None:
-        self._ledger = Ledger(profile=profile, seed_length=seed_length)
+        self._profile, self._seed_length = profile, seed_length
+        self._place = 0
+        self._records: dict[str, Record] = {}
+        self._last_accepted_at_ms: int | None = None
         self._actual = Guard(config=config, seed_length=seed_length)
         self._guarded = self._actual
         self._gone: dict[str, Limit] = {}  # what wakes nobody any more, and by which limit
         self._findings: list[Finding] = []
         self._times_ms: list[int] = []
 
-    @property
-    def length(self) -> int:
-        """How many events were taken."""
-        return self._ledger.position
-
-    def take(self, event: Event) -> CorruptScheduleLog | None:
-        """One more event; why the log is corrupt, if it makes it so."""
-        position = self._ledger.position
-        fault = either(evolve(self._ledger, event), self._keep, lambda found: found)
-        if fault is not None:
-            return fault
-        if position < self._ledger.seed_length:
-            return None
+    def take(self, event: Event) -> None:
+        """One more event; what makes the log corrupt is the fold's to find."""
+        self._place += 1
+        if self._place <= self._seed_length:
+            return
         self._actual = watch(self._actual, event)
-        if event.type == SCHEDULE_CHANGE and self._is_prevented(event):
-            return None
+        if event.type == SCHEDULE_CHANGE:
+            try:
+                if self._is_prevented(event, read_change(event.data)):
+                    return
+            except LogFault:
+                return
         self._guarded = watch(self._guarded, event)
         if event.type == "turn/end":
             self._reap(event)
-        return None
 
     def conclude(self) -> Audit:
         """The totals."""
@@ -137,21 +143,33 @@ class _Replay:
             prevented=prevented,
         )
 
-    def _keep(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-
-    def _is_prevented(self, event: Event) -> bool:
+    def _is_prevented(self, event: Event, change: Change) -> bool:
         """Whether a change does not happen under the guard: its reminder is refused, or gone."""
-        change = read_change(event.data)
         if isinstance(change, Create):
+            self._records[change.schedule.id] = change.schedule
             self._offer(event, change)
-        elif isinstance(change, Dispatch):
+        elif isinstance(change, Delete):
+            self._records.pop(change.id, None)
+        else:
+            self._dispatch(change)
             self._times_ms.append(event.time_ms)
             limit = self._gone.get(change.id)
             if limit is not None:
                 self._findings.append(Prevented(event.seq, event.time_ms, change.id, limit))
                 return True
         return False
+
+    def _dispatch(self, dispatch: Dispatch) -> None:
+        record = self._records.get(dispatch.id)
+        if record is None:
+            return
+        remaining = accept_dispatch(record, dispatch).remaining
+        if dispatch.accepted_at_ms is not None:
+            self._last_accepted_at_ms = dispatch.accepted_at_ms
+        if remaining is None:
+            del self._records[dispatch.id]
+        else:
+            self._records[dispatch.id] = remaining
 
     def _offer(self, event: Event, change: Create) -> None:
         record = change.schedule
@@ -164,15 +182,12 @@ class _Replay:
             self._findings.append(Refused(event.seq, event.time_ms, record.id, refusal))
 
     def _reap(self, event: Event) -> None:
-        ledger = self._ledger
-        left = {i: record for i, record in ledger.records.items() if i not in self._gone}
+        left = {i: record for i, record in self._records.items() if i not in self._gone}
         guarded = Ledger(
-            profile=ledger.profile,
-            seed_length=ledger.seed_length,
-            position=ledger.position,
+            profile=self._profile,
             records=left,
-            seen_ids=ledger.seen_ids,
-            last_accepted_at_ms=ledger.last_accepted_at_ms,
+            seen_ids=dict.fromkeys(left),
+            last_accepted_at_ms=self._last_accepted_at_ms,
         )
         wakeups: Wakeups = self._guarded.wakeups
         stop = reap(wakeups, guarded, self._guarded.config, event.time_ms)
