@@ -231,6 +231,22 @@ def test_tricks_with_names_are_refused_before_anything_is_written(tmp_path: Path
     assert target.read_bytes() == before
 
 
+def test_a_time_past_the_calendar_is_shown_as_it_is(tmp_path: Path) -> None:
+    """Nobody looks at an event's time but people, who see the milliseconds."""
+    dispatch = {"version": 1, "operation": "dispatch", "id": "schedule-1"}
+    late = event(1, "schedule/change", dispatch, 2**53 - 1)
+    path = write_session(
+        tmp_path / "s", create_at(0), late, event(2, "turn/end", {"turn": 1}, 2**53 - 1)
+    )
+    own(path.parent)
+    (receipt,) = wakefold_json("receipts", path.parent)["receipts"]
+    assert receipt["dispatchedAt"] == f"{2**53 - 1} ms"
+    assert f"{2**53 - 1} ms" in wakefold("receipts", path.parent).stdout
+    assert any(f"{2**53 - 1} ms" in what for _, what in findings(path.parent))
+    assert wakefold("guard", "audit", path.parent).returncode == 0
+    assert wakefold("inspect", path.parent).returncode == 0
+
+
 def test_a_database_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     """Cut short, or of another kind of content."""
     session = tmp_path / "s"

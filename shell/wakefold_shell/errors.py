@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from wakefold.instants import format_instant, is_representable
+
 
 class ShellError(Exception):
     """Something outside the program is wrong (a file, a lock, a missing extra).
@@ -66,6 +68,11 @@ def show_path(path: Path) -> str:
     """A path as text that any stream can print, on one line whatever it holds."""
     text = os.fsencode(path).decode("utf-8", "backslashreplace")
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def show_time(time_ms: int) -> str:
+    """An event's time (epoch ms) as an instant; past the calendar, which a log may hold, as it is."""
+    return format_instant(time_ms) if is_representable(time_ms) else f"{time_ms} ms"
 
 
 def explain_os_error(error: OSError) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wakefold import SCHEDULE_CHANGE, CorruptScheduleLog, either, format_instant
+from wakefold import SCHEDULE_CHANGE, CorruptScheduleLog, either
 from wakefold.audits import Audit, Finding, Prevented, Refused, Stopped, audit
 from wakefold.guard_config import FIELD_NAMES, GuardConfig, config_values, read_guard_config
 from wakefold.guard_reports import describe_reason, describe_refusal, list_startup_lines
@@ -30,6 +30,7 @@ from wakefold_shell.cli.output import (
     warn,
 )
 from wakefold_shell.cli.progress import watch
+from wakefold_shell.errors import show_time
 from wakefold_shell.guarding import find_config, find_config_beside
 from wakefold_shell.stores.journals import explain_corruption, open_journal
 
@@ -140,7 +141,7 @@ def _total(result: Audit, tokens_per_wakeup: int | None) -> dict[str, Any]:
 
 
 def _encode(finding: Finding, limits: GuardConfig) -> dict[str, Any]:
-    head = {"seq": finding.seq, "at": format_instant(finding.time_ms)}
+    head = {"seq": finding.seq, "at": show_time(finding.time_ms)}
     if isinstance(finding, Refused):
         reason = describe_refusal(finding.refusal)
         code = finding.refusal.code

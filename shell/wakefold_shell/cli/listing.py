@@ -45,6 +45,7 @@ from wakefold_shell.cli.output import (
     warn,
 )
 from wakefold_shell.cli.progress import watch
+from wakefold_shell.errors import show_time
 from wakefold_shell.stores.journals import explain_corruption, fold_journal, open_journal
 
 
@@ -169,7 +170,7 @@ def encode_receipts(found: tuple[Delivered, ...]) -> list[dict[str, object]]:
         {
             "seq": each.entry.seq,
             **encode_receipt(each.entry.receipt),
-            "dispatchedAt": format_instant(each.entry.dispatched_at_ms),
+            "dispatchedAt": show_time(each.entry.dispatched_at_ms),
             "lateMs": each.entry.dispatched_at_ms - each.entry.receipt.occurrence_ms,
             "delivery": each.delivery.outcome,
             **_name_failure(each.delivery),

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from wakefold.instants import format_instant
 from wakefold.json_text import format_json
 from wakefold.zones import format_local
+from wakefold_shell.errors import show_time
 from wakefold_shell.stores.journals import Journal
 
 _PROMPT_CHARACTERS_MAX: Final = 60
@@ -92,7 +92,9 @@ _SCAN_MAX: Final = 4 * _PROMPT_CHARACTERS_MAX
 
 def show_instant(instant_ms: int | None) -> str:
     """An instant in UTC for people, to the second; `-` for none."""
-    return "-" if instant_ms is None else format_instant(instant_ms)[:19].replace("T", " ")
+    if instant_ms is None:
+        return "-"
+    return show_time(instant_ms).partition(".")[0].replace("T", " ")
 
 
 def show_local(instant_ms: int, zone: str | None) -> str:

@@ -15,9 +15,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from wakefold import Event, Ledger, Profile, either, fold, format_instant, list_active
+from wakefold import Event, Ledger, Profile, either, fold, list_active
 from wakefold.conversations import Conversation, follow
-from wakefold_shell.errors import JournalError
+from wakefold_shell.errors import JournalError, show_time
 from wakefold_shell.stores.journal_store import (
     LOCK_NAME,
     OwnedError,
@@ -170,8 +170,8 @@ def _look_at_log(place: Path, now_ms: int, profile: Profile, line_bytes_max: int
 def _look_at_clock(ledger: Ledger, latest_ms: int, now_ms: int) -> Iterator[Finding]:
     last_ms = ledger.last_accepted_at_ms
     if last_ms is not None and last_ms > now_ms:
-        what = f"the last batch was accepted in the future, at {format_instant(last_ms)}"
+        what = f"the last batch was accepted in the future, at {show_time(last_ms)}"
         yield Finding("warning", what, "no batch goes before that and 300 s more: set the clock right")
     if latest_ms > now_ms:
-        what = f"the latest event is of the future, {format_instant(latest_ms)}"
+        what = f"the latest event is of the future, {show_time(latest_ms)}"
         yield Finding("warning", what, "the clock was, or is, wrong: set it right")

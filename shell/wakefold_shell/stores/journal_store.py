@@ -57,38 +57,44 @@ class JournalStore(LogStore):
         self._descriptor = descriptor
         self._end_bytes = 0
         self._synced = False  # an earlier writer may have died before its barrier
+        self._doubtful = False  # after a failed fsync a system may say yes to what it has lost
+        self._residue_bytes: int | None = None  # the length with what a write has left incomplete
 
     async def flush(self) -> bool:
-        """Whether the file's content is on the disk."""
-        if self._synced:
-            return True
+        """Whether the file's content is on the disk. After one failure it never is: open it again."""
+        if self._synced or self._doubtful:
+            return not self._doubtful
         end_bytes, known = self._end_bytes, self._next_seq is not None
         try:
             # Abandoned only when the caller's deadline for the barrier has passed.
             await anyio.to_thread.run_sync(os.fsync, self._descriptor, abandon_on_cancel=True)
         except OSError:
+            self._doubtful = True
             return False
         self._synced = known and end_bytes == self._end_bytes
         return True
 
     def _note_end(self) -> None:
         self._end_bytes = self.journal.sound_bytes
+        if self.journal.warning is not None:
+            self._residue_bytes = self.journal.length_bytes
 
     def _write(self, events: Sequence[Event]) -> None:
         batch = self._encode(events)
         try:
-            self._cut_torn_tail(self._end_bytes)
+            self._cut_residue(self._end_bytes)
             self._write_bytes(batch, self._end_bytes)
         except OSError as error:
             problem, remedy = explain_os_error(error), "check the disk; nothing was kept"
             raise JournalError(self.path, problem, remedy) from error
         self._end_bytes, self._synced = self._end_bytes + len(batch), False
 
-    def _cut_torn_tail(self, end_bytes: int) -> None:
+    def _cut_residue(self, end_bytes: int) -> None:
+        """Cut a torn tail, or one's own failed write; what somebody else may have written stays."""
         length = os.fstat(self._descriptor).st_size
-        if self.journal.warning is not None and length > end_bytes:
+        if length > end_bytes and length == self._residue_bytes:
             os.ftruncate(self._descriptor, end_bytes)
-            self.journal.warning = None
+            self._residue_bytes = None
         elif length != end_bytes:
             raise StaleWriterError(
                 self.path, "somebody else wrote to the journal", "stop the other writer"
@@ -101,7 +107,9 @@ class JournalStore(LogStore):
                 written += os.write(self._descriptor, batch[written:])
         except OSError:
             with suppress(OSError):
+                self._residue_bytes = os.fstat(self._descriptor).st_size
                 os.ftruncate(self._descriptor, end_bytes)
+                self._residue_bytes = None
             raise
 
     def _encode(self, events: Sequence[Event]) -> bytes:
@@ -127,7 +135,9 @@ def open_store(
     place = locate_journal(path)
     in_table = place.name == TABLE_NAME
     lease = nullcontext() if in_table and not alone else hold_lock(place.parent)
-    with open_journal(place, line_bytes_max) as journal, lease:
+    with open_journal(place, line_bytes_max):
+        pass  # what is no session gets no lock; nothing is believed that was read before it
+    with lease, open_journal(place, line_bytes_max) as journal:
         refuse_tricks(place)
         if in_table:
             with closing(connect_table(place)) as connection:

@@ -88,7 +88,8 @@ class Journal:
 
     `line` and `offset_bytes` are those of the event read last. After the last event `next_seq` is the
     seq of the event to come (`None` where a packed row at the end does not tell), `sound_bytes` the
-    length of the whole lines, and `warning` names a torn tail if there was one.
+    length of the whole lines, `length_bytes` that of all there is, and `warning` names a torn tail if
+    there was one.
     """
 
     def __init__(self, path: Path, source: Source, line_bytes_max: int) -> None:
@@ -98,7 +99,7 @@ class Journal:
         self.line = 0
         self.offset_bytes = 0
         self.next_seq: int | None = 0
-        self.sound_bytes = 0
+        self.sound_bytes = self.length_bytes = 0
         self.warning: str | None = None
         self._lines = _guard(path, source.read_lines(line_bytes_max))
         self._source = source
@@ -136,6 +137,7 @@ class Journal:
                 seq += row.count
         else:
             self.sound_bytes = self._source.measure()
+        self.length_bytes = self._source.measure()
         if pending is not None:
             yield from _unpack(pending, 1)
         self.next_seq = seq if pending is None else None
