@@ -178,7 +178,7 @@ def read_writer(event: Event) -> dict[str, int]:
     return {key: fields[key] for key in ("pid", "batch", "count")}
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(150, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [3, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ["session.jsonl", "session.jsonl.zstd"])
 def test_a_killed_writer_has_lost_nothing_that_it_called_durable(
     tmp_path: Path, name: str, kills: int
