@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from returns.result import Result
 
+from wakefold.conversations import TURN_END
 from wakefold.events import (
     SCHEDULE_CHANGE,
     Change,
@@ -30,7 +31,7 @@ from wakefold.guard_config import GuardConfig
 from wakefold.ledger import Ledger, accept_dispatch, fold
 from wakefold.recurrence import SEED, Profile
 from wakefold.rejections import CorruptScheduleLog, LogFault
-from wakefold.wakeups import HOUR_MS, Wakeups, find_day_start
+from wakefold.wakeups import HOUR_MS, find_day_start
 
 Limit = Literal["hourly", "floor", "consecutive", "per_day", "interval"]
 """The limits as an audit names them: the two of admission, then the three of the reaper."""
@@ -120,7 +121,7 @@ class _Replay:
             except LogFault:
                 return
         self._guarded = watch(self._guarded, event)
-        if event.type == "turn/end":
+        if event.type == TURN_END:
             self._reap(event)
 
     def conclude(self) -> Audit:
@@ -189,8 +190,7 @@ class _Replay:
             seen_ids=dict.fromkeys(left),
             last_accepted_at_ms=self._last_accepted_at_ms,
         )
-        wakeups: Wakeups = self._guarded.wakeups
-        stop = reap(wakeups, guarded, self._guarded.config, event.time_ms)
+        stop = reap(self._guarded.wakeups, guarded, self._guarded.config, event.time_ms)
         if stop is None:
             return
         known = stop.key in self._guarded.told

@@ -32,10 +32,10 @@ _PROMPT_CHARACTERS_MAX: Final = 120
 def describe_refusal(refusal: Refusal) -> str:
     """Why a reminder is not admitted, for the model that asked."""
     limit = _show_number(refusal.limit)
-    if refusal.free_in_ms is None:
+    minutes = count_minutes_until_free(refusal)
+    if minutes is None:
         asked = _show_number(refusal.found)
         return f"repeating reminder no more often than every {limit}s (asked for {asked}s)"
-    minutes = _count_until(refusal.free_in_ms, 60_000)
     return f"hourly cap of {limit} autonomous wakeups reached: a slot frees in about {minutes} min"
 
 
@@ -46,7 +46,7 @@ def refusal_value(refusal: Refusal) -> Json:
     value: Json = {"code": refusal.code, "message": message}
     if refusal.free_in_ms is not None:
         value["secondsUntilFree"] = _count_until(refusal.free_in_ms, 1000)
-        value["minutesUntilFree"] = _count_until(refusal.free_in_ms, 60_000)
+        value["minutesUntilFree"] = count_minutes_until_free(refusal)
     return {
         **value,
         "content": [{"type": "text", "text": f"Error: {message}"}],

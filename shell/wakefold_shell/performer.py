@@ -146,26 +146,25 @@ class Performer:
             return None
         return None if is_successful(found) else found.failure()
 
-    def _report(self) -> bool:
-        """Tell the owner of every event that it has not seen; whether the log could be read."""
+    def _report(self) -> None:
+        """Tell the owner of every event that it has not seen, or that the log cannot be read."""
         if self.owner.ledger is None:
-            return False  # lost for good: nothing more is read, so that a reader stands at the fault
+            return  # lost for good: nothing more is read, so that a reader stands at the fault
         try:
             events = list(self.store.read_events(self._position))
         except Exception as trouble:  # noqa: BLE001 - whatever the store raises, the log is unreadable
             self.trouble, self._unreadable = trouble, True
             self.signal(fact.LogLost())
-            return False
+            return
         self._position += len(events)
         self._publishing, before = True, self._publishing
         for event in events:
             self.tell_event(event)
             self.signal(fact.Recorded(event))
         self._publishing = before
-        return True
 
     def _see_log(self) -> Ledger | CorruptScheduleLog | None:
-        """What a tool sees of the log, as `_fold` says it."""
+        """What a tool sees: the ledger, why the log is corrupt, or `None` where it cannot be read."""
         self._report()
         if self.owner.ledger is not None:
             return self.owner.ledger

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -46,7 +45,7 @@ from wakefold_shell.cli.output import (
 )
 from wakefold_shell.cli.progress import watch
 from wakefold_shell.errors import show_time
-from wakefold_shell.stores.journals import explain_corruption, fold_journal, open_journal
+from wakefold_shell.stores.journals import explain_corruption, fold_journal, keep_events, open_journal
 
 
 def receipts(
@@ -140,16 +139,10 @@ class Delivered(Struct, frozen=True):
 def read_receipts(path: Path, profile: ProfileName, line_bytes_max: int) -> tuple[Delivered, ...]:
     """Every receipt of a sound journal, inherited ones included; `JournalError` with the place."""
     told: list[Event] = []  # what tells of turns: few among the events of a session
-
-    def keep(events: Iterator[Event]) -> Iterator[Event]:
-        for event in events:
-            if event.type in CONVERSATION_TYPES:
-                told.append(event)
-            yield event
-
     with open_journal(path, line_bytes_max) as opened:
         events = opened.read_events(CONVERSATION_TYPES | {SCHEDULE_CHANGE})
-        fold_journal(opened, profile.profile, watch(opened, keep(events)))
+        looked_at = keep_events(watch(opened, events), told, CONVERSATION_TYPES)
+        fold_journal(opened, profile.profile, looked_at)
         warn(opened)
     with open_journal(path, line_bytes_max) as opened:
         found = list_receipts(watch(opened, opened.read_events()), opened.header.seed_length)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +47,7 @@ from wakefold_shell.cli.output import (
 from wakefold_shell.cli.progress import watch
 from wakefold_shell.errors import JournalError, show_path
 from wakefold_shell.guarding import find_config_beside
-from wakefold_shell.stores.journals import fold_journal, open_journal
+from wakefold_shell.stores.journals import fold_journal, keep_events, open_journal
 
 
 def inspect(
@@ -66,8 +65,8 @@ def inspect(
     kept: list[Event] = []
     with open_journal(journal, line_bytes_max) as opened:
         events = watch(opened, opened.read_events(COUNTED_TYPES))
-        own = _keep(events, kept, COUNTED_TYPES, opened.header.seed_length)
-        ledger = fold_journal(opened, profile.profile, own)
+        looked_at = keep_events(events, kept, COUNTED_TYPES, opened.header.seed_length)
+        ledger = fold_journal(opened, profile.profile, looked_at)
     counted = count_wakeups(kept, limits.reset_kinds)
     not_before_ms = find_not_before(Guard(config=limits, wakeups=counted), now_ms)
     wake = plan_next_wake(ledger, now_ms, not_before_ms)
@@ -126,16 +125,6 @@ def validate(
         print_json({"journals": reports})
     if not all(report["fine"] for report in reports):
         raise typer.Exit(1)
-
-
-def _keep(
-    events: Iterator[Event], kept: list[Event], types: frozenset[str], seed_length: int
-) -> Iterator[Event]:
-    """Pass events on, and keep those of the own suffix that have one of the types."""
-    for event in events:
-        if event.seq >= seed_length and event.type in types:
-            kept.append(event)
-        yield event
 
 
 def _print_views(views: tuple[View, ...], zone: str | None) -> None:

@@ -211,6 +211,16 @@ def fold_journal(journal: Journal, profile: Profile, events: Iterable[Event] | N
     return folded.unwrap()
 
 
+def keep_events(
+    events: Iterable[Event], kept: list[Event], types: frozenset[str], first_seq: int = 0
+) -> Iterator[Event]:
+    """Pass events on to whoever folds them, and keep those of the types, from a sequence number on."""
+    for event in events:
+        if event.seq >= first_seq and event.type in types:
+            kept.append(event)
+        yield event
+
+
 @contextmanager
 def open_journal(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[Journal]:
     """The journal of a file or a session directory, open for reading as long as the block lasts.
