@@ -66,12 +66,18 @@ class InboxHost:
     """One agent, one turn at a time. `run` it with its session.
 
     `on_idle` hears whenever no input is left; `trouble` is why the agent could not be reached.
+    `make_id` gives each message its id, unique in the session.
     """
 
-    def __init__(self, agent: Agent, on_idle: Callable[[], None] = lambda: None) -> None:
-        """The agent, and who hears that it is idle."""
+    def __init__(
+        self,
+        agent: Agent,
+        on_idle: Callable[[], None] = lambda: None,
+        make_id: Callable[[], str] = lambda: str(uuid4()),
+    ) -> None:
+        """The agent, who hears that it is idle, and where the ids of messages come from."""
         self.trouble: Exception | None = None
-        self._agent, self._tell_idle = agent, on_idle
+        self._agent, self._tell_idle, self._make_id = agent, on_idle, make_id
         self._conversation = Conversation()
         self._taking_turns = False
         self._became_idle = anyio.Event()
@@ -88,7 +94,7 @@ class InboxHost:
 
     def hand_over(self, followup: Followup) -> Sequence[Draft]:
         """The splice that puts the message into the inbox."""
-        message = make_message(str(uuid4()), followup.message, REMINDER_SOURCE)
+        message = make_message(self._make_id(), followup.message, REMINDER_SOURCE)
         return (queue_input(self._conversation, message),)
 
     def release(self) -> None:
@@ -107,8 +113,8 @@ class InboxHost:
         raises, and `UnconfirmedError`; `UnavailableError` from a session that has ended.
         """
         self.follow(session)
-        message_id = str(uuid4())
-        message = make_message(message_id, text, name_person(str(uuid4()), client_time_zone))
+        message_id = self._make_id()
+        message = make_message(message_id, text, name_person(self._make_id(), client_time_zone))
         barrier = session.submit("schedule_list", {})  # refused before anything is written
         session.record([queue_input(self._conversation, message)])
         self._start()
@@ -189,7 +195,7 @@ class InboxHost:
         given = self._conversation.inbox[0]
 
         def begin() -> None:
-            session.record(begin_turn(self._conversation, session.clock.read_ms(), str(uuid4())))
+            session.record(begin_turn(self._conversation, session.clock.read_ms(), self._make_id()))
 
         try:
             answer = await self._ask(given, begin)
@@ -200,7 +206,9 @@ class InboxHost:
         if self._conversation.current is not given:
             raise UnavailableError("the agent ended a turn that it did not begin.")
         said = (
-            [] if answer.text is None else [answer_turn(self._conversation, str(uuid4()), answer.text)]
+            []
+            if answer.text is None
+            else [answer_turn(self._conversation, self._make_id(), answer.text)]
         )
         session.record([*said, *end_turn(self._conversation, answer.kind, answer.detail)])
 
