@@ -386,14 +386,12 @@ def _list_plainer(part: Setting | Step) -> Iterator[tuple[str, object]]:
     """Its fields with what could stand there instead: the default, one less, one deed less."""
     for field in msgspec.structs.fields(part):
         value = getattr(part, field.name)
-        if value == field.default or field.required:
-            continue
         if field.name == "deeds":
             yield from ((field.name, (*value[:at], *value[at + 1 :])) for at in range(len(value)))
-            continue
-        yield field.name, field.default
-        if isinstance(value, int) and 1 < value <= _COUNT_MAX:
-            yield field.name, value - 1
+        elif not field.required and value != field.default:
+            yield field.name, field.default
+            if isinstance(value, int) and 1 < value <= _COUNT_MAX:
+                yield field.name, value - 1
 
 
 _COUNT_MAX: Final = 30  # what is more is no count, but a time
