@@ -18,9 +18,10 @@ from wakefold.events import SCHEDULE_CHANGE, Event
 from wakefold.reaping import Reaped
 from wakefold.recurrence import Profile
 from wakefold.tools import Sampled, StepAnswer, ToolAnswer, ToolName
-from wakefold_laws import invariants as law
-from wakefold_laws.simulated_worlds import Home, SimulatedStore
-from wakefold_laws.simulator import ClaimingHost, OpenShell, OwnShell
+from wakefold_laws.simulation import invariants as law
+from wakefold_laws.simulation.parts import SimulatedStore
+from wakefold_laws.simulation.shells import ClaimingHost, OpenShell, OwnShell
+from wakefold_laws.simulation.worlds import Home
 from wakefold_shell import calls
 from wakefold_shell.calls import Call
 from wakefold_shell.hosts.inboxes import Answer

@@ -16,10 +16,9 @@ import pytest
 
 from planted_bugs import BUGS, Bug
 from wakefold import Event
-from wakefold_laws.invariants import INVARIANTS
-from wakefold_laws.scenarios import (
-    ANY_WEATHER,
-    WEATHERS,
+from wakefold_laws.shell_laws import SHELL_LAWS, check_shell
+from wakefold_laws.simulation.invariants import INVARIANTS
+from wakefold_laws.simulation.scenarios import (
     Call,
     Crash,
     Deed,
@@ -30,12 +29,12 @@ from wakefold_laws.scenarios import (
     Step,
     Think,
     format_scenario,
-    make_scenario,
     parse_scenario,
-    shrink,
 )
-from wakefold_laws.shell_laws import SHELL_LAWS, check_shell
-from wakefold_laws.simulated_worlds import DEEDS_MAX, Home, Sleep, World
+from wakefold_laws.simulation.shrinking import shrink
+from wakefold_laws.simulation.timelines import Timeline, run_virtually
+from wakefold_laws.simulation.weathers import ANY_WEATHER, WEATHERS, make_scenario
+from wakefold_laws.simulation.worlds import DEEDS_MAX, Home, Sleep, World
 from wakefold_laws.simulator import (
     OwnShell,
     SimulationFailure,
@@ -45,7 +44,6 @@ from wakefold_laws.simulator import (
     run_seeds,
 )
 from wakefold_laws.transcripts import BACKENDS
-from wakefold_laws.virtual_time import Timeline, run_virtually
 
 SEEDS = 120
 SEEDS_MAX = 1000

@@ -1,8 +1,8 @@
 """The laws of a shell: it keeps every invariant, whatever goes wrong around it.
 
 `check_shell(open_shell)` holds them all to a shell of whatever make; each law is a function of its own,
-one for each weather of `scenarios`. `open_shell(home)` begins one life of a session in a home: with its
-store, its clock, its agent and its limits (`simulator.Shell` says what a life must offer).
+one for each of the `weathers`. `open_shell(home)` begins one life of a session in a home: with its
+store, its clock, its agent and its limits (`simulation.shells.Shell` says what a life must offer).
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from wakefold_laws.scenarios import ANY_WEATHER
-from wakefold_laws.simulator import OpenShell, run_seeds
+from wakefold_laws.simulation.shells import OpenShell
+from wakefold_laws.simulation.weathers import ANY_WEATHER
+from wakefold_laws.simulator import run_seeds
 from wakefold_laws.transcripts import BACKENDS
 
 SEEDS: Final = range(25)
