@@ -18,7 +18,7 @@ import anyio
 _Value = TypeVar("_Value")
 
 _LEAST_SECONDS: Final = 1e-6
-"""Virtual time moves by this much at least, or rounding could keep a deadline out of reach."""
+"""What comes this soon is due: rounding could keep it out of reach."""
 
 
 class Timeline(Protocol):
@@ -45,12 +45,15 @@ async def let_pass(timeline: Timeline, seconds: float, look: Callable[[], bool])
     end_seconds = timeline.read_seconds() + seconds
     while True:
         next_seconds = await timeline.settle()
+        if next_seconds <= _LEAST_SECONDS:  # rounding has it to come, and it is now
+            timeline.move(_LEAST_SECONDS)
+            continue
         if not look():
             return
         left_seconds = end_seconds - timeline.read_seconds()
         if left_seconds <= 0:
             return
-        timeline.move(min(left_seconds, max(next_seconds, _LEAST_SECONDS)))
+        timeline.move(min(left_seconds, next_seconds))
 
 
 def run_virtually(
