@@ -6,7 +6,7 @@ import json
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import get_args
 
@@ -15,10 +15,18 @@ import pytest
 from journal_files import NOON_MS
 from wakefold import Event
 from wakefold.conversations import REMINDER_SOURCE, make_message
-from wakefold_laws.store_laws import OpenStore, check_store, make_events, read_all
+from wakefold_laws.store_laws import (
+    STORE_LAWS,
+    Law,
+    OpenStore,
+    check_store,
+    make_events,
+    select_laws,
+)
 from wakefold_shell.errors import JournalError
 from wakefold_shell.protocols import Store
 from wakefold_shell.stores.journal_store import StoreKind, create_session, open_store
+from wakefold_shell.stores.journals import FILE_NAMES
 from wakefold_shell.stores.logs import StaleWriterError
 from wakefold_shell.stores.memory import MemoryStore
 from wakefold_shell.stores.rows import Header
@@ -34,47 +42,40 @@ def new_session(directory: Path, kind: StoreKind) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_every_store_on_a_disk_keeps_the_contract(tmp_path: Path, kind: StoreKind) -> None:
-    """Appends, barriers, lives and leases, all by the laws that users have, too."""
-    session = new_session(tmp_path / "session", kind)
+def open_new(kind: StoreKind) -> OpenStore:
+    """How a session of a kind is opened, and made where there is none."""
 
-    def reopen() -> AbstractContextManager[Store]:
-        return open_store(session)
+    @contextmanager
+    def open_session(directory: Path) -> Iterator[Store]:
+        if not any((directory / name).exists() for name in FILE_NAMES):
+            new_session(directory, kind)
+        with open_store(directory) as store:
+            yield store
 
-    await check_store(reopen)
+    return open_session
 
 
-async def test_the_store_in_memory_keeps_the_contract_of_one_life() -> None:
+@pytest.mark.parametrize("law", STORE_LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("kind", ["journal", "zstd"])
+def test_every_store_in_a_file_keeps_every_law(kind: StoreKind, law: Law) -> None:
+    """Appends, barriers, lives, leases, kills, power cuts and failing disks."""
+    law(open_new(kind))
+
+
+@pytest.mark.parametrize("law", select_laws(syncs_in_python=False), ids=lambda law: law.__name__)
+def test_a_database_keeps_every_law_that_can_be_seen_of_it(law: Law) -> None:
+    """SQLite syncs in C: it is killed, and its power cuts are its own authors' business."""
+    law(open_new("sqlite"))
+
+
+def test_the_store_in_memory_keeps_the_laws_of_one_life() -> None:
     """It forgets with the program, and says nothing else."""
-    store = MemoryStore()
-    await check_store(forever(store), durable=False)
+    check_store(lambda _: nullcontext(MemoryStore()), durable=False)
 
 
-async def test_the_laws_catch_a_store_that_breaks_them() -> None:
-    """One that loses, one that takes everything, one that never acknowledges."""
-
-    class Losing(MemoryStore):
-        def read_events(self, start: int) -> list[Event]:
-            return list(super().read_events(start))[:2]
-
-    class Taking(MemoryStore):
-        def append(self, events: object) -> None:
-            if isinstance(events, list):
-                self._events.extend(events)
-
-    class Doubting(MemoryStore):
-        async def flush(self) -> bool:
-            return False
-
-    for store in (Losing(), Taking(), Doubting()):
-        with pytest.raises(AssertionError):
-            await check_store(forever(store), durable=False)
-
-
-def forever(store: Store) -> OpenStore:
-    """A store that is never closed."""
-    return lambda: nullcontext(store)
+def read_all(store: Store) -> list[Event]:
+    """The whole log, as a writer reads it first."""
+    return list(store.read_events(0))
 
 
 @pytest.mark.parametrize("kind", KINDS)
