@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,8 @@ import pytest
 pytest_plugins = ["pytester"]
 
 _SHARED: Final = Path(__file__).resolve().parents[2] / "shared"
+
+_MEMORY: Final = Path("/dev/shm")
 
 _NEEDS: Final[dict[str, Callable[[], bool]]] = {
     "shared": (_SHARED / "vectors").is_dir,
@@ -58,6 +61,13 @@ class SkipWarden:
             reason = report.longrepr[2].removeprefix("Skipped: ")
             if reason not in self._allowed:
                 self._refused.append(f"{report.nodeid}: {reason}")
+
+
+@pytest.fixture
+def quick_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files in memory where the system has such a place, for tests that make thousands and sync none."""
+    if _MEMORY.is_dir():
+        monkeypatch.setattr(tempfile, "tempdir", str(_MEMORY))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,12 +5,14 @@ Each mistake is a class or a way of opening of its own, so that a test can name 
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedRandom
+from os import fdatasync
 from pathlib import Path
 from typing import cast
 
@@ -167,6 +169,20 @@ class TakingWholeLinesWithoutEnd(LineStore):
         self.file.truncate(sound_bytes)
 
 
+class SyncingByAnotherName(LineStore):
+    """Lawful: it has imported what it syncs by."""
+
+    def sync(self) -> None:
+        self.file.flush()
+        fdatasync(self.file)
+
+
+class KnowingAsyncioAlone(LineStore):
+    async def flush(self) -> bool:
+        asyncio.get_running_loop()
+        return await super().flush()
+
+
 class RewritingInPlace(LineStore):
     def write(self, events: Sequence[Event]) -> None:
         self.file.truncate(0)
@@ -267,13 +283,30 @@ class TryingAgain(LineStore):
         return True
 
 
-class RenamingWithoutItsDirectory(LineStore):
-    """Writes a whole new file each time and puts it in the old one's place."""
+class Renaming(LineStore):
+    """Lawful: writes a whole new file each time, puts it in the old one's place, and syncs both."""
 
     def sync(self) -> None:
-        new = self.directory / "new.jsonl"
+        new, log = self.directory / "new.jsonl", self.directory / "log.jsonl"
         with new.open("wb") as file:
             file.writelines(self.encode(event) for event in self.events)
             file.flush()
-            os.fsync(file.fileno())
-        new.replace(self.directory / "log.jsonl")
+            self.replace(new, log, file.fileno())
+
+    def replace(self, new: Path, log: Path, descriptor: int) -> None:
+        os.fsync(descriptor)
+        new.replace(log)
+        sync_directory(self.directory)
+
+
+class RenamingWithoutItsDirectory(Renaming):
+    def replace(self, new: Path, log: Path, descriptor: int) -> None:
+        os.fsync(descriptor)
+        new.replace(log)
+
+
+class RenamingBeforeSyncing(Renaming):
+    def replace(self, new: Path, log: Path, descriptor: int) -> None:
+        new.replace(log)
+        os.fsync(descriptor)
+        sync_directory(self.directory)

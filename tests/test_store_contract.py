@@ -32,7 +32,7 @@ from wakefold_shell.stores.memory import MemoryStore
 from wakefold_shell.stores.rows import Header
 from wakefold_shell.stores.tables import VERSION, connect_table
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("quick_files")]
 
 KINDS: tuple[StoreKind, ...] = get_args(StoreKind)
 

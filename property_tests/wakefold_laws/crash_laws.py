@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from wakefold_laws.disks import Disk, Tree, count_bytes, list_states, write_tree
+from wakefold_laws.disks import Disk, Tree, count_bytes, list_kills, write_tree
 from wakefold_laws.power_cuts import Machine, watch_calls, watch_syncs
 from wakefold_laws.store_trials import (
     Life,
@@ -42,6 +42,10 @@ _NEXT_REMEDY: Final = (
     "cut off (truncate) what a torn write has left before the next append, "
     "so that no new record is written behind half of an old one"
 )
+_RENAME_REMEDY: Final = (
+    "sync a new file before it is renamed to take the old one's place, "
+    "and never cut or rewrite in place what was acknowledged"
+)
 _NAMES_REMEDY: Final = (
     "after a file is created or renamed, and before flush() answers True, sync its directory too: "
     "descriptor = os.open(directory, os.O_RDONLY), os.fsync(descriptor), os.close(descriptor)"
@@ -65,14 +69,14 @@ class Crash(Struct, frozen=True):
 
 @try_on_every_backend
 async def check_kills(trial: Trial) -> None:
-    """A kill at any moment loses nothing acknowledged, and of the rest nothing but its end."""
-    await live(trial, list_kills, kill)
+    """A kill at any moment loses nothing acknowledged, and of the rest at most the end."""
+    await live(trial, kill_at_any_moment, kill)
 
 
-def list_kills(disk: Disk) -> list[Crash]:
+def kill_at_any_moment(disk: Disk) -> list[Crash]:
     """The process is killed during the last step, or after it."""
     return [
-        *(describe_kill(tree, in_step=True) for tree in list_states(disk.states)),
+        *(describe_kill(tree, in_step=True) for tree in list_kills(disk.states)),
         kill(disk),
     ]
 
@@ -84,31 +88,42 @@ def kill(disk: Disk) -> Crash:
 
 def describe_kill(tree: Tree, *, in_step: bool) -> Crash:
     """What a kill has left."""
+    cause = f"the process is killed{' before that has come back' if in_step else ''}"
+    return Crash(cause, tree, describe_files(tree), _WRITE_REMEDY, in_step)
+
+
+def describe_files(tree: Tree) -> str:
+    """The files with their lengths."""
     files = [
         f"{path} with {count_bytes(content)}" for path, content in tree.items() if content is not None
     ]
-    cause = f"the process is killed{' during that' if in_step else ''}"
-    return Crash(cause, tree, ", ".join(files) or "none", _WRITE_REMEDY, in_step)
+    return ", ".join(files) or "none"
 
 
 @try_on_every_backend
 async def check_power_cuts(trial: Trial) -> None:
-    """A power cut loses nothing acknowledged, and of the rest nothing but its end."""
-    await live(trial, list_power_cuts, cut_power)
+    """A power cut loses nothing acknowledged, and of the rest at most the end."""
+    await live(trial, cut_power_at_any_moment, cut_power)
 
 
-def list_power_cuts(disk: Disk) -> list[Crash]:
-    """The power is cut, and of what was not synced this or that is left."""
+def cut_power_at_any_moment(disk: Disk) -> list[Crash]:
+    """The power is cut after the last step, and some of what was not synced is left; or in it."""
     facts, remedy = disk.explain_loss()
-    return [
+    after = [
         Crash(f"the power is cut; {survival.cause}", survival.tree, facts, remedy)
         for survival in disk.list_survivals()
+    ]
+    cause = "the power is cut before that has come back; what was not synced is lost"
+    return after + [
+        Crash(cause, tree, describe_files(tree), _RENAME_REMEDY, in_step=True)
+        for tree in (state.synced for state in disk.states)
     ]
 
 
 def cut_power(disk: Disk) -> Crash:
     """The power is cut, and nothing is left but what was synced."""
-    return list_power_cuts(disk)[0]
+    facts, remedy = disk.explain_loss()
+    return Crash("the power is cut; what was not synced is lost", disk.read_synced(), facts, remedy)
 
 
 @try_on_every_backend
@@ -142,10 +157,11 @@ async def live(
             yield
         for crash in list_crashes(disk):
             branch = trial.branch()
-            if crash.in_step:
+            if crash.in_step:  # nobody has heard an answer
                 branch.acknowledged = acknowledged
+                branch.steps[-1] = branch.steps[-1].removesuffix(": True")
             crashes.append((branch, crash))
-        disk.states = disk.states[-1:]
+        disk.begin()
 
     trial.directory.mkdir(0o700)
     with watch_syncs() as machine:
@@ -169,14 +185,13 @@ async def check_failed_syncs(trial: Trial) -> None:
     with watch_syncs() as machine, machine.watch(trial.directory) as disk, trial.begin() as life:
         life.append(make_events(len(trial.log), 3))
         await life.flush()
-        machine.refusing = True
-        trial.note("from here on os.fsync raises: the disk fails")
-        if append_in_trouble(life):
-            await life.ask()
-        machine.refusing = False
-        trial.note("from here on os.fsync succeeds again")
-        if append_in_trouble(life):
-            await life.ask()
+        with watch_calls(disk):
+            trial.note("from here on os.fsync raises: the disk fails")
+            machine.refusing = True
+            await append_and_ask(life)
+            trial.note("from here on os.fsync succeeds again")
+            machine.refusing = False
+            await append_and_ask(life)
         crash = Crash(
             "the power is cut; what was not synced, or was in the sync that failed, is lost",
             disk.read_synced(),
@@ -186,8 +201,8 @@ async def check_failed_syncs(trial: Trial) -> None:
         await go_on(trial, machine, crash, cut_power)
 
 
-def append_in_trouble(life: Life) -> bool:
-    """Append two events; whether the store took them. If it raised they may be there all the same."""
+async def append_and_ask(life: Life) -> None:
+    """Give two events to a store in trouble; if it refuses them they may be there all the same."""
     trial = life.trial
     batch = make_events(len(trial.log), 2)
     trial.log += batch
@@ -196,8 +211,8 @@ def append_in_trouble(life: Life) -> bool:
         life.store.append(batch)
     except Exception as error:  # noqa: BLE001 - a store has errors of its own
         trial.steps[-1] += f": raised {describe_error(error)}"
-        return False
-    return True
+    else:
+        await life.ask()
 
 
 async def go_on(

@@ -3,9 +3,9 @@
 This module decides which states of its files a store has to be ready for. A kill leaves what was
 written so far, to any byte of the write under way. A power cut leaves what was synced, and of the rest
 any beginning, with or without zeros where the length outlived the bytes; a name is there for certain
-only once its directory was synced. After a failed sync a file's newer bytes are never certain again: a
-system takes them for written, and says yes to the next sync. It knows files, and neither who syncs
-them nor what they mean.
+only once its directory was synced. After a failed sync a file's newer bytes are never certain again
+until they are cut off: a system takes them for written, and says yes to the next sync. It knows files,
+and neither who syncs them nor what they mean.
 """
 
 from __future__ import annotations
@@ -41,6 +41,13 @@ _SYNC_THIS: Final = (
 _SYNC_LATER: Final = "os.fsync came before the bytes: first write, then file.flush(), then os.fsync"
 
 
+class State(Struct, frozen=True):
+    """What a directory held at one moment, and what of the contents was synced then."""
+
+    tree: Tree
+    synced: Tree
+
+
 class Survival(Struct, frozen=True):
     """One state that a power cut may leave, and in words what became of the rest."""
 
@@ -59,28 +66,36 @@ class Disk:
         self.root = root
         self.synced: list[str] = []
         """The paths that were synced, in order."""
-        self.states: list[Tree] = []
-        """What the directory has held since somebody took them, in order."""
+        self.states: list[State] = []
+        """What the directory has held since the last beginning, in order."""
         # One reader for each file, open to the end: no inode is used again meanwhile, and closing one
         # would drop the POSIX locks that the process holds on that file.
         self._readers: dict[int, int] = {}
         self._lost: set[int] = set()
-        self._signature: list[tuple[str, int, int, int]] = []
+        self._signature: list[tuple[str, int, int, int]] | None = None
         self._contents: dict[int, bytes] = {}
         self._entries: dict[int, dict[str, int]] = {}
         for path in self._list():
             self._note(path)
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what the directory has held, but not what it holds."""
+        self.states, self._signature = [], None
+        self.look()
 
     def look(self) -> None:
         """Keep what the directory holds now, if that is new."""
+        listed = self._list()
+        for status in listed.values():
+            if status.st_size <= len(self._contents.get(status.st_ino, b"")):
+                self._lost.discard(status.st_ino)  # what is uncertain is cut off
         signature = [
-            (path, status.st_ino, status.st_size, status.st_mtime_ns)
-            for path, status in self._list().items()
-            if not stat.S_ISDIR(status.st_mode)
+            (path, status.st_ino, status.st_size, status.st_mtime_ns) for path, status in listed.items()
         ]
         if signature != self._signature:
             self._signature = signature
-            self.states.append(self.read())
+            self.states.append(State(self.read(), self.read_synced()))
 
     def read(self) -> Tree:
         """What the directory holds now: what a kill would leave."""
@@ -111,7 +126,7 @@ class Disk:
             if content is None or old is None or content == old:
                 continue
             for part in tear(old, content):
-                for others in (synced, now):
+                for others in (synced, now) if part in {old, content} else (now,):
                     tree = {**others, path: part}
                     if tree not in seen:
                         seen.append(tree)
@@ -131,7 +146,7 @@ class Disk:
         return succeed
 
     def lose(self, descriptor: int) -> None:
-        """A sync has failed: what of this file is not durable yet will never be for certain."""
+        """A sync has failed: what of this file is not durable yet is not made so by the next one."""
         self._lost.add(os.fstat(descriptor).st_ino)
 
     def close(self) -> None:
@@ -193,9 +208,9 @@ class Disk:
                 yield f"{prefix}{name}", self._contents.get(entry, b"")
 
 
-def list_states(states: list[Tree]) -> Iterator[Tree]:
+def list_kills(states: list[State]) -> Iterator[Tree]:
     """What a kill may leave between the first of these states and the last, in order."""
-    for before, after in pairwise(states):
+    for before, after in pairwise(state.tree for state in states):
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
         if len(changed) == 1:  # a write; what is linked or renamed comes whole
             (path,) = changed

@@ -11,7 +11,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
@@ -98,4 +98,6 @@ def watch_calls(disk: Disk) -> Iterator[None]:
     try:
         yield
     finally:
-        sys.setprofile(before)
+        sys.setprofile(None)
+        with suppress(TypeError):  # a profiler written in C cannot be given back
+            sys.setprofile(before)

@@ -50,7 +50,9 @@ AWKWARD: Final[tuple[Json, ...]] = (
 @try_on_every_backend
 async def check_barriers(trial: Trial) -> None:
     """A barrier over a healthy store answers True, whether or not there is anything new."""
-    trial.remedy = "let flush() return True, the value itself, once all that was appended is durable"
+    trial.remedy = (
+        "let flush() be async and return True, the value itself, once all that was appended is durable"
+    )
     with trial.begin() as life:
         await life.flush()
         life.append(make_events(len(trial.log), 2))
@@ -198,8 +200,8 @@ async def check_lease(trial: Trial) -> None:
     """While one writer has the session a second one is refused in words, and changes nothing."""
     trial.remedy = (
         "hold fcntl.flock(file, LOCK_EX | LOCK_NB) on a file of the directory, from before the log "
-        "is read until the store is closed (fcntl.lockf does not exclude a second writer in the same process), "
-        "and let the exception say why"
+        "is read until the store is closed, and let the exception say why "
+        "(fcntl.lockf does not exclude a second writer in the same process)"
     )
     with trial.begin() as life:
         life.append(make_events(len(trial.log), 2))

@@ -8,8 +8,9 @@ hold, and no law: those are in `store_laws` and `crash_laws`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import count
+from os.path import commonprefix
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NoReturn
@@ -30,7 +31,12 @@ NOON_MS: Final = 1_799_064_000_000
 ANSWER_SECONDS: Final = 30.0
 """How long a barrier is waited for."""
 
-_SHOWN_CHARACTERS: Final = 160
+_OPEN_REMEDY: Final = (
+    "let open_store(directory) be a context manager (contextlib.contextmanager makes one of a "
+    "generator) that opens the session in that directory, and makes it where there is none"
+)
+_SHOWN_CHARACTERS: Final = 120
+_SHOWN_BEFORE: Final = 30  # where two texts differ
 
 
 def make_events(first: int, count: int, padding: str = "") -> list[Event]:
@@ -86,21 +92,23 @@ class Trial:
     def begin(self) -> Iterator[Life]:
         """The first life of the session, its log read."""
         self.directory.mkdir(0o700, exist_ok=True)
+        remedy, self.remedy = self.remedy, _OPEN_REMEDY
         with self.open(self.directory, "an empty directory") as life:
-            self.log = life.read()
+            self.log, self.remedy = life.read(), remedy
             yield life
 
     @contextmanager
     def open(self, directory: Path, which: str) -> Iterator[Life]:
         """A life of the session, as long as the block lasts."""
         self.note(f"open_store({which})")
-        context = self.open_store(directory)
-        with self.attempt("a store"):
+        with self.attempt("a context manager that opens the session"):
+            context = self.open_store(directory)
             store = context.__enter__()
         try:
             yield Life(self, store)
         except BaseException as error:
-            context.__exit__(type(error), error, error.__traceback__)
+            with suppress(Exception):  # what is wrong is known already
+                context.__exit__(type(error), error, error.__traceback__)
             raise
         self.note("the store is closed")
         with self.attempt("a store that can be closed"):
@@ -229,8 +237,14 @@ def describe_events(events: Sequence[Event]) -> str:
 def describe_difference(found: Sequence[Event], expected: Sequence[Event]) -> str:
     """What was found, with the first place at which it is not what was expected."""
     for place, (one, other) in enumerate(zip(found, expected, strict=False)):
+        if one.seq != other.seq:
+            return f"event {one.seq} at place {place}, where event {other.seq} belongs"
         if one != other:
-            return f"at place {place}: {shorten(repr(one))}, where {shorten(repr(other))} belongs"
+            shown, wanted = repr(one), repr(other)
+            start = max(0, len(commonprefix([shown, wanted])) - _SHOWN_BEFORE)
+            return (
+                f"event {one.seq} with {shorten(shown[start:])} in place of {shorten(wanted[start:])}"
+            )
     return describe_events(found)
 
 
