@@ -65,7 +65,7 @@ class SkipWarden:
 
 @pytest.fixture
 def quick_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files in memory where the system has such a place, for tests that make thousands and sync none."""
+    """Files in memory where the system has such a place, for tests that make thousands of them."""
     if _MEMORY.is_dir():
         monkeypatch.setattr(tempfile, "tempdir", str(_MEMORY))
 

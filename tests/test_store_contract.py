@@ -62,7 +62,7 @@ def test_every_store_in_a_file_keeps_every_law(kind: StoreKind, law: Law) -> Non
     law(open_new(kind))
 
 
-@pytest.mark.parametrize("law", select_laws(syncs_in_python=False), ids=lambda law: law.__name__)
+@pytest.mark.parametrize("law", select_laws(writes_in_python=False), ids=lambda law: law.__name__)
 def test_a_database_keeps_every_law_that_can_be_seen_of_it(law: Law) -> None:
     """SQLite syncs in C: it is killed, and its power cuts are its own authors' business."""
     law(open_new("sqlite"))

@@ -17,7 +17,10 @@ from line_store import open_lines
 from wakefold_laws.store_laws import (
     DURABLE_LAWS,
     FORGETFUL_LAWS,
+    KILL_LAWS,
     STORE_LAWS,
+    WRITE_LAWS,
+    Law,
     OpenStore,
     check_store,
     select_laws,
@@ -77,17 +80,17 @@ MISTAKES: Final[dict[str, tuple[OpenStore, str, str]]] = {
     "writing later": (open_lines(line_store.WritingLater), "check_kills", "found: no events"),
     "tripping over torn lines": (
         open_lines(line_store.TrippingOverTornLines),
-        "check_kills",
+        "check_torn_writes",
         "leave it out when the log is read",
     ),
     "leaving torn lines": (
         open_lines(line_store.LeavingTornLines),
-        "check_kills",
+        "check_torn_writes",
         "cut off (truncate) what a torn write has left",
     ),
     "taking lines without end": (
         open_lines(line_store.TakingWholeLinesWithoutEnd),
-        "check_kills",
+        "check_torn_writes",
         "cut off (truncate) what a torn write has left",
     ),
     "rewriting in place": (
@@ -234,11 +237,13 @@ def test_laws_are_selected_by_what_can_be_seen() -> None:
     """All of them by default; each argument leaves some out, and keeps the order."""
     assert select_laws() == STORE_LAWS == (*FORGETFUL_LAWS, *DURABLE_LAWS)
     assert select_laws(durable=False) == FORGETFUL_LAWS
-    crashes = {"check_kills", "check_power_cuts", "check_names", "check_failed_syncs"}
-    left_out = set(STORE_LAWS) - set(select_laws(in_directory=False))
-    assert {law.__name__ for law in left_out} == crashes
-    left_out = set(STORE_LAWS) - set(select_laws(syncs_in_python=False))
-    assert {law.__name__ for law in left_out} == crashes - {"check_kills"}
+    assert select_laws(in_directory=False) == leave_out({*KILL_LAWS, *WRITE_LAWS})
+    assert select_laws(writes_in_python=False) == leave_out({*WRITE_LAWS})
+
+
+def leave_out(laws: set[Law]) -> tuple[Law, ...]:
+    """All laws but these, in order."""
+    return tuple(law for law in STORE_LAWS if law not in laws)
 
 
 def test_the_laws_leave_the_process_as_it_was() -> None:

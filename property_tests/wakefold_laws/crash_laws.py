@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from wakefold_laws.disks import Disk, Tree, count_bytes, list_kills, write_tree
+from wakefold_laws.disks import Disk, Tree, count_bytes, list_torn, write_tree
 from wakefold_laws.power_cuts import Machine, watch_calls, watch_syncs
 from wakefold_laws.store_trials import (
     Life,
@@ -27,6 +27,8 @@ from wakefold_laws.store_trials import (
 PADDINGS: Final = ("", "x" * 10_000)
 """Data that a file's buffer holds, and data that it does not."""
 
+_IN_STEP: Final = " before that has come back"
+
 _WRITE_REMEDY: Final = (
     "before flush() answers True, write all that was appended to the file (file.flush() empties the "
     "buffer that Python keeps), and never cut or rewrite in place what was acknowledged "
@@ -36,7 +38,8 @@ _ORDER_REMEDY: Final = (
     "write events in their order, each after the last, and change none that is written"
 )
 _TORN_REMEDY: Final = (
-    "what stands after the last whole record was never acknowledged: leave it out when the log is read"
+    "what stands after the last whole record was never acknowledged: leave it out when the log is read "
+    "(a store that writes in C or elsewhere, as SQLite does, is checked with writes_in_python=False)"
 )
 _NEXT_REMEDY: Final = (
     "cut off (truncate) what a torn write has left before the next append, "
@@ -73,23 +76,32 @@ async def check_kills(trial: Trial) -> None:
     await live(trial, kill_at_any_moment, kill)
 
 
+@try_on_every_backend
+async def check_torn_writes(trial: Trial) -> None:
+    """A kill inside a write, which leaves it torn at any byte, loses nothing acknowledged either."""
+    await live(trial, kill_inside_writes, kill)
+
+
 def kill_at_any_moment(disk: Disk) -> list[Crash]:
-    """The process is killed during the last step, or after it."""
-    return [
-        *(describe_kill(tree, in_step=True) for tree in list_kills(disk.states)),
-        kill(disk),
-    ]
+    """The process is killed after the last step, or between any two calls of it."""
+    return [kill(disk), *(describe_kill(state.tree, _IN_STEP) for state in disk.states)]
+
+
+def kill_inside_writes(disk: Disk) -> list[Crash]:
+    """The process is killed in the last step, inside each write."""
+    return [describe_kill(tree, " inside a write") for tree in list_torn(disk.states)]
 
 
 def kill(disk: Disk) -> Crash:
     """The process is killed after the last step; the machine runs on."""
-    return describe_kill(disk.read(), in_step=False)
+    return describe_kill(disk.read(), "")
 
 
-def describe_kill(tree: Tree, *, in_step: bool) -> Crash:
-    """What a kill has left."""
-    cause = f"the process is killed{' before that has come back' if in_step else ''}"
-    return Crash(cause, tree, describe_files(tree), _WRITE_REMEDY, in_step)
+def describe_kill(tree: Tree, when: str) -> Crash:
+    """What a kill has left; `when` is empty for one after the last step."""
+    return Crash(
+        f"the process is killed{when}", tree, describe_files(tree), _WRITE_REMEDY, in_step=bool(when)
+    )
 
 
 def describe_files(tree: Tree) -> str:
@@ -113,7 +125,7 @@ def cut_power_at_any_moment(disk: Disk) -> list[Crash]:
         Crash(f"the power is cut; {survival.cause}", survival.tree, facts, remedy)
         for survival in disk.list_survivals()
     ]
-    cause = "the power is cut before that has come back; what was not synced is lost"
+    cause = f"the power is cut{_IN_STEP}; what was not synced is lost"
     return after + [
         Crash(cause, tree, describe_files(tree), _RENAME_REMEDY, in_step=True)
         for tree in (state.synced for state in disk.states)

@@ -32,7 +32,7 @@ _WRITE_FIRST: Final = (
 )
 _SYNC_AT_ALL: Final = (
     "in flush(), call os.fsync(file.fileno()) after the last write and before it answers True "
-    "(a store that syncs elsewhere than in Python is checked with syncs_in_python=False)"
+    "(a store that writes in C or elsewhere, as SQLite does, is checked with writes_in_python=False)"
 )
 _SYNC_THIS: Final = (
     "in flush(), call os.fsync with the descriptor of {path}, the file that was written to, after the "
@@ -208,8 +208,8 @@ class Disk:
                 yield f"{prefix}{name}", self._contents.get(entry, b"")
 
 
-def list_kills(states: list[State]) -> Iterator[Tree]:
-    """What a kill may leave between the first of these states and the last, in order."""
+def list_torn(states: list[State]) -> Iterator[Tree]:
+    """What a kill may leave inside each write that has led from one of these states to the next."""
     for before, after in pairwise(state.tree for state in states):
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
         if len(changed) == 1:  # a write; what is linked or renamed comes whole
@@ -217,7 +217,6 @@ def list_kills(states: list[State]) -> Iterator[Tree]:
             old, new = before.get(path), after.get(path)
             if old is not None and new is not None and new.startswith(old):
                 yield from ({**after, path: part} for part in cut(old, new))
-        yield after
 
 
 def cut(old: bytes, new: bytes) -> list[bytes]:

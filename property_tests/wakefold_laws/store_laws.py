@@ -11,7 +11,13 @@ from typing import Final
 
 from wakefold import SCHEDULE_CHANGE, Event
 from wakefold.events import Json
-from wakefold_laws.crash_laws import check_failed_syncs, check_kills, check_names, check_power_cuts
+from wakefold_laws.crash_laws import (
+    check_failed_syncs,
+    check_kills,
+    check_names,
+    check_power_cuts,
+    check_torn_writes,
+)
 from wakefold_laws.store_trials import (
     NOON_MS,
     Law,
@@ -30,7 +36,7 @@ __all__ = [
     "FORGETFUL_LAWS",
     "KILL_LAWS",
     "STORE_LAWS",
-    "SYNC_LAWS",
+    "WRITE_LAWS",
     "Law",
     "OpenStore",
     "check_store",
@@ -149,7 +155,8 @@ async def check_data(trial: Trial) -> None:
 async def check_lives(trial: Trial) -> None:
     """What a barrier acknowledged is there in the next life, which can append to it."""
     trial.remedy = (
-        "open what lies in the directory, read all of it and append after it "
+        "let flush() write all that was appended; open what lies in the directory, read all of it and "
+        "append after it "
         "(a store that forgets when it is closed is checked with durable=False)"
     )
     with trial.begin() as life:
@@ -253,8 +260,13 @@ FORGETFUL_LAWS: Final[tuple[Law, ...]] = (
 KILL_LAWS: Final[tuple[Law, ...]] = (check_kills,)
 """What is seen by copying the directory: for a store that keeps everything in it."""
 
-SYNC_LAWS: Final[tuple[Law, ...]] = (check_power_cuts, check_names, check_failed_syncs)
-"""What is seen by watching `os.fsync`: for a store that also calls it from Python."""
+WRITE_LAWS: Final[tuple[Law, ...]] = (
+    check_torn_writes,
+    check_power_cuts,
+    check_names,
+    check_failed_syncs,
+)
+"""What is seen by watching single writes and `os.fsync`: for a store that also does both in Python."""
 
 DURABLE_LAWS: Final[tuple[Law, ...]] = (
     check_lives,
@@ -262,7 +274,7 @@ DURABLE_LAWS: Final[tuple[Law, ...]] = (
     check_header,
     check_lease,
     *KILL_LAWS,
-    *SYNC_LAWS,
+    *WRITE_LAWS,
 )
 """What a store that forgets cannot keep."""
 
@@ -271,13 +283,13 @@ STORE_LAWS: Final[tuple[Law, ...]] = (*FORGETFUL_LAWS, *DURABLE_LAWS)
 
 
 def select_laws(
-    *, durable: bool = True, in_directory: bool = True, syncs_in_python: bool = True
+    *, durable: bool = True, in_directory: bool = True, writes_in_python: bool = True
 ) -> tuple[Law, ...]:
     """The laws that apply to a store, in order; `check_store` tells what each argument means."""
     left_out = {
         *(() if durable else DURABLE_LAWS),
-        *(() if in_directory else (*KILL_LAWS, *SYNC_LAWS)),
-        *(() if syncs_in_python else SYNC_LAWS),
+        *(() if in_directory else (*KILL_LAWS, *WRITE_LAWS)),
+        *(() if writes_in_python else WRITE_LAWS),
     }
     return tuple(law for law in STORE_LAWS if law not in left_out)
 
@@ -287,13 +299,15 @@ def check_store(
     *,
     durable: bool = True,
     in_directory: bool = True,
-    syncs_in_python: bool = True,
+    writes_in_python: bool = True,
 ) -> None:
     """Run every law that applies, each in new directories; `AssertionError` for the first broken one.
 
     `durable=False` is for a store that forgets when it is closed, which may ignore the directory;
     `in_directory=False` for one that keeps its log elsewhere (a server), whose crashes are not tried;
-    `syncs_in_python=False` for one that syncs in C (SQLite), which is killed, but keeps its power.
+    `writes_in_python=False` for one that writes in C (SQLite), which is killed, but keeps its power.
     """
-    for law in select_laws(durable=durable, in_directory=in_directory, syncs_in_python=syncs_in_python):
+    for law in select_laws(
+        durable=durable, in_directory=in_directory, writes_in_python=writes_in_python
+    ):
         law(open_store)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import count
-from os.path import commonprefix
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NoReturn
@@ -162,6 +161,8 @@ class Life:
         self.trial.note(f"read_events({start})")
         with self.trial.attempt("the log"):
             found = list(self.store.read_events(start))
+        if not all(isinstance(event, Event) for event in found):
+            self.trial.fail("values of wakefold.Event", shorten(repr(found)))
         self.trial.steps[-1] += f": {describe_events(found)}"
         return found
 
@@ -241,7 +242,8 @@ def describe_difference(found: Sequence[Event], expected: Sequence[Event]) -> st
             return f"event {one.seq} at place {place}, where event {other.seq} belongs"
         if one != other:
             shown, wanted = repr(one), repr(other)
-            start = max(0, len(commonprefix([shown, wanted])) - _SHOWN_BEFORE)
+            pairs = enumerate(zip(shown, wanted, strict=False))
+            start = max(0, next(place for place, (a, b) in pairs if a != b) - _SHOWN_BEFORE)
             return (
                 f"event {one.seq} with {shorten(shown[start:])} in place of {shorten(wanted[start:])}"
             )
