@@ -16,6 +16,8 @@ from os import fdatasync
 from pathlib import Path
 from typing import cast
 
+import anyio
+
 from wakefold import Event
 from wakefold_laws.store_laws import OpenStore
 
@@ -266,6 +268,42 @@ class ForgettingItsHeader(LineStore):
     def __init__(self, file: BufferedRandom, directory: Path) -> None:
         super().__init__(file, directory)
         self.time_zone = None if self.events else "Europe/Berlin"
+
+
+class InheritingTooMuch(LineStore):
+    seed_length = 5
+
+
+class ShorteningTexts(LineStore):
+    """Keeps what fits into a column of 65,535 characters."""
+
+    def read_events(self, start: int) -> Iterable[Event]:
+        return [self.shorten(event) for event in self.events[start:]]
+
+    def shorten(self, event: Event) -> Event:
+        data = cast("dict[str, object]", event.data)
+        short = {key: text[:65_535] if isinstance(text, str) else text for key, text in data.items()}
+        return Event(event.type, event.seq, event.time_ms, short)
+
+
+class RefusingWithoutWords(LineStore):
+    """Leaves a mark while it is open."""
+
+    def __init__(self, file: BufferedRandom, directory: Path) -> None:
+        super().__init__(file, directory)
+        self.mark = directory / "open"
+        if self.mark.exists():
+            raise RuntimeError
+        self.mark.touch()
+
+    def close(self) -> None:
+        self.mark.unlink()
+
+
+class NeverAnswering(LineStore):
+    async def flush(self) -> bool:
+        await anyio.sleep_forever()
+        return True
 
 
 class SwallowingFailures(LineStore):

@@ -60,6 +60,11 @@ MISTAKES: Final[dict[str, tuple[OpenStore, str, str]]] = {
         "changed size during iteration",
     ),
     "writing text": (open_lines(line_store.WritingText), "check_data", "it raised UnicodeEncodeError"),
+    "shortening texts": (
+        open_lines(line_store.ShorteningTexts),
+        "check_data",
+        "found: event 3 with xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'}) for xxx",
+    ),
     "opening to write": (open_lines(mode="w+b"), "check_lives", "found: no events"),
     "splitting text": (
         open_lines(line_store.SplittingText),
@@ -70,6 +75,16 @@ MISTAKES: Final[dict[str, tuple[OpenStore, str, str]]] = {
         open_lines(line_store.ForgettingItsHeader),
         "check_header",
         "time_zone='Europe/Berlin'",
+    ),
+    "inheriting too much": (
+        open_lines(line_store.InheritingTooMuch),
+        "check_header",
+        "no seed longer than the log",
+    ),
+    "refusing without words": (
+        open_lines(line_store.RefusingWithoutWords, locked=False),
+        "check_lease",
+        "expected: an exception that says why",
     ),
     "no lock": (open_lines(locked=False), "check_lease", "a second writer was let in"),
     "keeping in the buffer": (
@@ -191,6 +206,16 @@ def test_a_store_that_knows_one_event_loop_is_told_the_other() -> None:
     """The loop is named where it is not the first."""
     text = describe_failure(open_lines(line_store.KnowingAsyncioAlone))
     assert text.startswith(f"this store breaks a law (check_barriers, on {BACKENDS[1]}): ")
+
+
+def test_a_barrier_that_never_answers_is_not_waited_for_any_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is told like any other answer that is not `True`."""
+    monkeypatch.setattr("wakefold_laws.store_trials.ANSWER_SECONDS", 0.01)
+    text = describe_failure(open_lines(line_store.NeverAnswering))
+    assert "(check_barriers)" in text
+    assert "found: TimeoutError: no answer within" in text
 
 
 def test_a_store_that_forgets_is_told_how_it_is_checked() -> None:

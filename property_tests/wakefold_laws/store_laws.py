@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from wakefold import SCHEDULE_CHANGE, Event
-from wakefold.events import Json
 from wakefold_laws.crash_laws import (
     check_failed_syncs,
     check_kills,
@@ -19,13 +17,14 @@ from wakefold_laws.crash_laws import (
     check_torn_writes,
 )
 from wakefold_laws.store_trials import (
-    NOON_MS,
+    AWKWARD,
     Law,
     Life,
     OpenStore,
     Trial,
     describe_error,
     describe_events,
+    make_awkward_events,
     make_events,
     try_on_every_backend,
 )
@@ -43,14 +42,6 @@ __all__ = [
     "make_events",
     "select_laws",
 ]
-
-AWKWARD: Final[tuple[Json, ...]] = (
-    {"text": "\ud83d alone, \U0001f600 whole, \u2028, \x85, \x00, \x7f, \r\n"},
-    {"numbers": [300.0, 2**53 - 1, -(2**53 - 1), 0.1, 1e300]},
-    {"nested": [[[{"a": [None, True, False, {}]}]]], "": "", "__proto__": 1},
-    {"long": "x" * 100_000},
-)
-"""Data that storage tends to change on its way."""
 
 
 @try_on_every_backend
@@ -228,11 +219,6 @@ async def check_lease(trial: Trial) -> None:
         await life.flush()
     with trial.open(trial.directory, "the same directory, now free") as life:
         life.check()
-
-
-def make_awkward_events(first: int) -> list[Event]:
-    """Events that follow a log of a length, their data awkward."""
-    return [Event(SCHEDULE_CHANGE, seq, NOON_MS, data) for seq, data in enumerate(AWKWARD, first)]
 
 
 def read_header(trial: Trial, life: Life) -> str:

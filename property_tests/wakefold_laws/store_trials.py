@@ -17,6 +17,7 @@ from typing import Final, NoReturn
 import anyio
 
 from wakefold import SCHEDULE_CHANGE, Event
+from wakefold.events import Json
 from wakefold_laws.transcripts import BACKENDS
 from wakefold_shell.protocols import Store
 
@@ -29,6 +30,14 @@ Law = Callable[[OpenStore], None]
 NOON_MS: Final = 1_799_064_000_000
 ANSWER_SECONDS: Final = 30.0
 """How long a barrier is waited for."""
+
+AWKWARD: Final[tuple[Json, ...]] = (
+    {"text": "\ud83d alone, \U0001f600 whole, \u2028, \x85, \x00, \x7f, \r\n"},
+    {"numbers": [300.0, 2**53 - 1, -(2**53 - 1), 0.1, 1e300]},
+    {"nested": [[[{"a": [None, True, False, {}]}]]], "": "", "__proto__": 1},
+    {"long": "x" * 100_000},
+)
+"""Data that storage tends to change on its way."""
 
 _OPEN_REMEDY: Final = (
     "let open_store(directory) be a context manager (contextlib.contextmanager makes one of a "
@@ -44,6 +53,11 @@ def make_events(first: int, count: int, padding: str = "") -> list[Event]:
         Event(SCHEDULE_CHANGE, seq, NOON_MS + seq, {"number": seq, "padding": padding})
         for seq in range(first, first + count)
     ]
+
+
+def make_awkward_events(first: int) -> list[Event]:
+    """Events that follow a log of a length, their data awkward."""
+    return [Event(SCHEDULE_CHANGE, seq, NOON_MS, data) for seq, data in enumerate(AWKWARD, first)]
 
 
 class Trial:
@@ -244,9 +258,7 @@ def describe_difference(found: Sequence[Event], expected: Sequence[Event]) -> st
             shown, wanted = repr(one), repr(other)
             pairs = enumerate(zip(shown, wanted, strict=False))
             start = max(0, next(place for place, (a, b) in pairs if a != b) - _SHOWN_BEFORE)
-            return (
-                f"event {one.seq} with {shorten(shown[start:])} in place of {shorten(wanted[start:])}"
-            )
+            return f"event {one.seq} with {shorten(shown[start:])} for {shorten(wanted[start:])}"
     return describe_events(found)
 
 
