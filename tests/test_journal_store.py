@@ -253,6 +253,32 @@ def test_an_existing_session_is_never_made_again(path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_session_whose_creator_was_killed_before_its_last_step_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside its name stands the one that it was written under: no trick of anybody's."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", kill)
+        with pytest.raises(KeyboardInterrupt):
+            create_session(tmp_path, Header("session-1", 5))
+    assert (tmp_path / "session.jsonl").stat().st_nlink == 2
+    with open_store(tmp_path) as store:
+        assert read_out(store) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"session.jsonl", "session.lock"}
+
+
+def test_a_second_name_that_is_not_the_creators_is_refused(path: Path) -> None:
+    """A hard link could lead another writer to the same file."""
+    os.link(path, path.parent / "copy.jsonl")
+    with pytest.raises(JournalError, match="several names"), open_store(path):
+        pass
+    assert (path.parent / "copy.jsonl").exists()
+
+
+def kill(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.fixture
 def nobody() -> Iterator[None]:
     """As a user who has no rights on the files: root would be refused nothing."""

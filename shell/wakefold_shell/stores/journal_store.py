@@ -138,6 +138,7 @@ def open_store(
     with open_journal(place, line_bytes_max):
         pass  # what is no session gets no lock; nothing is believed that was read before it
     with lease, open_journal(place, line_bytes_max) as journal:
+        finish_creation(place)
         refuse_tricks(place)
         if in_table:
             with closing(connect_table(place)) as connection:
@@ -145,6 +146,14 @@ def open_store(
         else:
             with _open_to_append(place) as descriptor:
                 yield JournalStore(journal, descriptor, line_bytes_max, on_warning)
+
+
+def finish_creation(place: Path) -> None:
+    """Take away the second name of a store whose creator died before it could."""
+    scratch = _name_scratch(place)
+    with refusals(place), suppress(FileNotFoundError):
+        if scratch.samefile(place):
+            scratch.unlink()
 
 
 def refuse_tricks(place: Path) -> None:
@@ -219,19 +228,24 @@ def write_new_store(directory: Path, kind: StoreKind, lines: Iterable[bytes]) ->
     Raises `JournalError` if there is one already or the system refuses; nothing half written is left.
     """
     place = directory / _NAMES[kind]
-    scratch = directory / f".{place.name}.new"
+    scratch = _name_scratch(place)
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any((directory / name).exists() for name in FILE_NAMES):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         _write_lines(scratch, kind, lines)
         os.link(scratch, place)  # refuses where somebody was faster
-        scratch.unlink()
+        scratch.unlink(missing_ok=True)  # whoever opened the session meanwhile has taken it away
         _sync_directory(directory)
     except OSError as error:
         scratch.unlink(missing_ok=True)
         raise JournalError(place, explain_os_error(error), "choose another directory") from error
     return place
+
+
+def _name_scratch(place: Path) -> Path:
+    """Where a store is written before it gets its name."""
+    return place.parent / f".{place.name}.new"
 
 
 def _write_lines(place: Path, kind: StoreKind, lines: Iterable[bytes]) -> None:
