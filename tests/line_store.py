@@ -20,6 +20,7 @@ import anyio
 
 from wakefold import Event
 from wakefold_laws.store_laws import OpenStore
+from wakefold_shell.protocols import Store
 
 
 class LineStore:
@@ -105,6 +106,21 @@ def open_lines(
     return open_store
 
 
+def open_below(*, name_synced: bool) -> OpenStore:
+    """How a line store is opened that lives in a directory which it makes itself."""
+
+    @contextmanager
+    def open_store(directory: Path) -> Iterator[Store]:
+        below = directory / "below"
+        below.mkdir(exist_ok=True)
+        if name_synced:
+            sync_directory(directory)
+        with open_lines()(below) as store:
+            yield store
+
+    return open_store
+
+
 def sync_directory(directory: Path) -> None:
     descriptor = os.open(directory, os.O_RDONLY)
     os.fsync(descriptor)
@@ -177,6 +193,18 @@ class SyncingByAnotherName(LineStore):
     def sync(self) -> None:
         self.file.flush()
         fdatasync(self.file)
+
+
+class SyncingWhenAppending(LineStore):
+    """Lawful: a batch is durable when it is taken."""
+
+    def write(self, events: Sequence[Event]) -> None:
+        super().write(events)
+        try:
+            self.sync()
+        except OSError:
+            self.failed = True
+            raise
 
 
 class KnowingAsyncioAlone(LineStore):
@@ -268,6 +296,19 @@ class ForgettingItsHeader(LineStore):
     def __init__(self, file: BufferedRandom, directory: Path) -> None:
         super().__init__(file, directory)
         self.time_zone = None if self.events else "Europe/Berlin"
+
+
+class ChangingItsMind(LineStore):
+    @property
+    def time_zone(self) -> str | None:  # type: ignore[override]
+        return "Europe/Berlin" if self.events else None
+
+
+class GivingRows(LineStore):
+    """Gives what the file holds, and no events."""
+
+    def read_events(self, start: int) -> Iterable[Event]:
+        return json.loads(json.dumps([[e.type, e.seq] for e in self.events[start:]]))  # type: ignore[no-any-return]
 
 
 class InheritingTooMuch(LineStore):

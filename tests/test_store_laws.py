@@ -33,11 +33,18 @@ pytestmark = pytest.mark.usefixtures("quick_files")
 LAWFUL: Final[dict[str, OpenStore]] = {
     "plain": open_lines(),
     "imported": open_lines(line_store.SyncingByAnotherName),
+    "in the append": open_lines(line_store.SyncingWhenAppending),
+    "below": line_store.open_below(name_synced=True),
     "renaming": open_lines(line_store.Renaming, lock_name="log.lock"),
 }
 
 MISTAKES: Final[dict[str, tuple[OpenStore, str, str]]] = {
     "answering nothing": (open_lines(line_store.AnsweringNothing), "check_barriers", "found: None"),
+    "giving rows": (
+        open_lines(line_store.GivingRows),
+        "check_barriers",
+        "expected: values of wakefold.Event",
+    ),
     "ignoring the start": (open_lines(line_store.IgnoringTheStart), "check_appends", "read_events(1)"),
     "needing an event": (
         open_lines(line_store.NeedingAnEvent),
@@ -75,6 +82,11 @@ MISTAKES: Final[dict[str, tuple[OpenStore, str, str]]] = {
         open_lines(line_store.ForgettingItsHeader),
         "check_header",
         "time_zone='Europe/Berlin'",
+    ),
+    "changing its mind": (
+        open_lines(line_store.ChangingItsMind),
+        "check_header",
+        "found: seed_length=0, time_zone='Europe/Berlin'",
     ),
     "inheriting too much": (
         open_lines(line_store.InheritingTooMuch),
@@ -123,6 +135,11 @@ MISTAKES: Final[dict[str, tuple[OpenStore, str, str]]] = {
         "check_power_cuts",
         "log.jsonl holds 204 bytes, of which 0 bytes were synced",
     ),
+    "no fsync at all": (
+        open_lines(line_store.ForgettingFsync, name_synced=False),
+        "check_power_cuts",
+        "os.fsync was called for nothing\nto do: in flush(), call os.fsync(file.fileno())",
+    ),
     "syncing before writing": (
         open_lines(line_store.SyncingBeforeWriting),
         "check_power_cuts",
@@ -142,6 +159,11 @@ MISTAKES: Final[dict[str, tuple[OpenStore, str, str]]] = {
         open_lines(name_synced=False),
         "check_names",
         "created or renamed since: log.jsonl",
+    ),
+    "no directory above synced": (
+        line_store.open_below(name_synced=False),
+        "check_names",
+        "created or renamed since: below",
     ),
     "renaming alone": (
         open_lines(line_store.RenamingWithoutItsDirectory, lock_name="log.lock"),
