@@ -100,6 +100,17 @@ def count_wakeups(events: Iterable[Event], reset_kinds: Collection[str] = RESET_
     )
 
 
+def forget_wakeups(wakeups: Wakeups, before_ms: int) -> Wakeups:
+    """The same counts without the times before an instant, where no limit is asked farther back."""
+    return Wakeups(
+        consecutive=wakeups.consecutive,
+        max_consecutive=wakeups.max_consecutive,
+        dispatch_times_ms=tuple(wakeups.list_since(before_ms)),
+        total=wakeups.total,
+        word_seq=wakeups.word_seq,
+    )
+
+
 def find_day_start(now_ms: int, offset_minutes: float = 0) -> int:
     """The start (epoch ms) of the day that holds `now_ms`, the boundary moved by an offset from UTC."""
     offset_ms = int(offset_minutes * 60_000)
