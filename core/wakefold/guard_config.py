@@ -150,10 +150,10 @@ def _read_quiet_hours(value: object) -> QuietHours:
 
 
 def _read_clock(value: object, name: str) -> int:
-    found = _CLOCK.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    minutes = parse_clock(value) if isinstance(value, str) else None
+    if minutes is None:
         raise _Bad(f"needs a time such as 22:00 in {name}")
-    return 60 * int(found[1]) + int(found[2])
+    return minutes
 
 
 _READERS: Final[dict[str, tuple[str, Callable[[object], object]]]] = {
@@ -185,6 +185,12 @@ def config_values(config: GuardConfig) -> dict[str, object]:
         name: shown[name] if name in shown else getattr(config, attribute)
         for name, (attribute, _) in _READERS.items()
     }
+
+
+def parse_clock(text: str) -> int | None:
+    """The minute of the day that a time such as `22:00` names, `None` if it is none."""
+    found = _CLOCK.fullmatch(text)
+    return None if found is None else 60 * int(found[1]) + int(found[2])
 
 
 def format_clock(minutes: int) -> str:

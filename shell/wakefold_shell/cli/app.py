@@ -19,6 +19,7 @@ from wakefold_shell.cli.managing import create, delete, list_, say_
 from wakefold_shell.cli.output import print_line, say, use_utf8
 from wakefold_shell.cli.reading import inspect, validate
 from wakefold_shell.cli.running import run as run_session
+from wakefold_shell.cli.simulating import simulate
 from wakefold_shell.errors import ShellError
 
 _BAD_INPUT: Final = 1
@@ -44,6 +45,7 @@ app.command()(doctor)
 app.command()(repair)
 app.command()(convert)
 app.add_typer(guard_app, name="guard")
+app.command()(simulate)
 app.command()(conformance)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from wakefold import SCHEDULE_CHANGE, CorruptScheduleLog, either
 from wakefold.audits import Audit, Finding, Prevented, Refused, Stopped, audit
-from wakefold.guard_config import FIELD_NAMES, GuardConfig, config_values, read_guard_config
+from wakefold.guard_config import GuardConfig, config_values
 from wakefold.guard_reports import describe_reason, describe_refusal, list_startup_lines
 from wakefold.wakeups import COUNTED_TYPES
 from wakefold_shell.cli.options import (
@@ -20,6 +20,9 @@ from wakefold_shell.cli.options import (
     LineBytesOption,
     ProfileName,
     ProfileOption,
+    SetOption,
+    TokensOption,
+    override_limits,
 )
 from wakefold_shell.cli.output import (
     print_json,
@@ -37,15 +40,6 @@ from wakefold_shell.stores.journals import explain_corruption, open_journal
 guard_app = typer.Typer(
     help="The guard against runaway wakeups: a governor, no security boundary.", no_args_is_help=True
 )
-
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="FIELD=NUMBER",
-        help=f"Try another limit, repeatable. Fields: {', '.join(FIELD_NAMES[:3])}, ...",
-    ),
-]
 
 
 @guard_app.command("config")
@@ -79,16 +73,13 @@ def audit_(
     *,
     config: ConfigOption = None,
     settings: SetOption = None,
-    tokens_per_wakeup: Annotated[
-        int | None,
-        typer.Option("--tokens-per-wakeup", metavar="N", min=0, help="Turn wakeups into tokens."),
-    ] = None,
+    tokens_per_wakeup: TokensOption = None,
     profile: ProfileOption = ProfileName.SEED,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """Replay a journal under the limits: what would have been refused or deleted, event by event."""
-    limits = _override(find_config_beside(config, journal), settings or [])
+    limits = override_limits(find_config_beside(config, journal), settings or [])
     with open_journal(journal, line_bytes_max) as opened:
         parsed = COUNTED_TYPES | {SCHEDULE_CHANGE}
         events = watch(opened, opened.read_events(parsed))
@@ -104,24 +95,6 @@ def audit_(
         print_json({"findings": [_encode(each, limits) for each in result.findings], **totals})
         return
     _print_audit(result, limits, totals)
-
-
-def _override(limits: GuardConfig, settings: list[str]) -> GuardConfig:
-    """The limits with some of them set by hand, checked like those of a file."""
-    values = {name: value for name, value in config_values(limits).items() if name in limits.configured}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        try:
-            values[name] = float(text)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise typer.BadParameter(f"--set takes FIELD=NUMBER such as maxPerHour=2, not {setting!r}")
-
-    def refuse(fault: Any) -> GuardConfig:  # noqa: ANN401 - a ConfigFault
-        raise typer.BadParameter(f"--set: {fault.field} {fault.problem}")
-
-    return either(read_guard_config(values), lambda read: read, refuse)
 
 
 def _total(result: Audit, tokens_per_wakeup: int | None) -> dict[str, Any]:

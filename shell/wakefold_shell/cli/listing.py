@@ -29,8 +29,8 @@ from wakefold_shell.cli.options import (
     NowOption,
     ProfileName,
     ProfileOption,
+    ZoneOption,
     choose_clock,
-    parse_zone_option,
 )
 from wakefold_shell.cli.output import (
     name_local,
@@ -69,15 +69,7 @@ def next_(
     count: Annotated[
         int, typer.Option("--count", "-n", min=1, max=10_000, help="How many deliveries.")
     ] = 10,
-    zone: Annotated[
-        str | None,
-        typer.Option(
-            "--zone",
-            metavar="ZONE",
-            parser=parse_zone_option,
-            help="Local readings in this zone; by default the session's own.",
-        ),
-    ] = None,
+    zone: ZoneOption = None,
     now: NowOption = None,
     profile: ProfileOption = ProfileName.SEED,
     as_json: JsonOption = False,

@@ -9,6 +9,13 @@ from typing import Annotated, Final
 import typer
 
 from wakefold import PUBLISHED, SEED, Profile, Rejection, either
+from wakefold.guard_config import (
+    FIELD_NAMES,
+    ConfigFault,
+    GuardConfig,
+    config_values,
+    read_guard_config,
+)
 from wakefold.implied_zones import NO_ZONE
 from wakefold.times import resolve_at
 from wakefold.zones import canonicalize_zone
@@ -52,6 +59,24 @@ def choose_clock(now_ms: int | None) -> Clock:
     return SystemClock() if now_ms is None else FixedClock(now_ms)
 
 
+def override_limits(limits: GuardConfig, settings: list[str]) -> GuardConfig:
+    """The limits with some of them set by hand, checked like those of a file."""
+    values = {name: value for name, value in config_values(limits).items() if name in limits.configured}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        try:
+            values[name] = float(text)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise typer.BadParameter(f"--set takes FIELD=NUMBER such as maxPerHour=2, not {setting!r}")
+
+    def refuse(fault: ConfigFault) -> GuardConfig:
+        raise typer.BadParameter(f"--set: {fault.field} {fault.problem}")
+
+    return either(read_guard_config(values), lambda read: read, refuse)
+
+
 JournalArgument = Annotated[
     Path, typer.Argument(metavar="JOURNAL", help="A journal file or a session directory.")
 ]
@@ -91,6 +116,27 @@ ConfigOption = Annotated[
 ]
 NoGuardOption = Annotated[
     bool, typer.Option("--no-guard", help="Let the agent wake itself without any limit.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=NUMBER",
+        help=f"Try another limit, repeatable. Fields: {', '.join(FIELD_NAMES[:3])}, ...",
+    ),
+]
+TokensOption = Annotated[
+    int | None,
+    typer.Option("--tokens-per-wakeup", metavar="N", min=0, help="Turn wakeups into tokens."),
+]
+ZoneOption = Annotated[
+    str | None,
+    typer.Option(
+        "--zone",
+        metavar="ZONE",
+        parser=parse_zone_option,
+        help="Local readings and hours in this zone; by default the session's own.",
+    ),
 ]
 LineBytesOption = Annotated[
     int,
