@@ -104,6 +104,7 @@ class World:
         self._awaits_idle = self._reaped_too_fast = False
         self.streak = 0
         self._words: deque[int] = deque()
+        self._cut_ms = start_ms
         self.inbox: deque[Json] = deque()  # the sources of what waits for its turn, or has it
         self._signals: deque[Signal] = deque()
 
@@ -146,6 +147,7 @@ class World:
     def live(self, end_ms: int, words_ms: Iterable[int]) -> World:
         """The same until an instant, that instant included; a person speaks at the others."""
         self._words = deque(words_ms)
+        self._cut_ms = end_ms + DAY_MS  # an agent whose turns are too long is never idle again
         self._listen()
         self._signals.append(Nudged())
         self._settle()
@@ -197,7 +199,7 @@ class World:
 
     def _settle(self) -> None:
         """Let everything run that needs no time, and the agent's turns."""
-        while self._signals or self.inbox:
+        while (self._signals or self.inbox) and self.now_ms <= self._cut_ms:
             while self._signals:
                 self._owner, effects = advance(self._owner, self._signals.popleft())
                 for effect in effects:
