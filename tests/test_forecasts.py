@@ -149,6 +149,28 @@ def test_while_the_agent_is_busy_nothing_is_delivered() -> None:
     assert (total(never, "wakeups"), total(never, "created")) == (1, 0)
 
 
+def test_a_word_amid_a_turn_has_its_own_before_the_agent_is_idle() -> None:
+    """Turns of two hours: 9 to 11, the word of 10 o'clock till 13, and only then the reminder."""
+    habits = Habits(word_minutes=hours(10), turn_ms=2 * HOUR_MS)
+    cast = foresee(HOURLY, config=None, habits=habits, days=1)
+    assert [(day.words, day.wakeups) for day in cast.days] == [(1, 7), (0, 4)]
+
+
+def test_a_stop_is_told_once_and_deletes_again() -> None:
+    """A one-shot after the stop is the eighth in a row; the repeat of its turn is deleted, too."""
+    late = at("t", T + 20 * HOUR_MS)
+    cast = foresee(HOURLY, late, habits=Habits(every_seconds=1800), days=1)
+    assert [(day.created, day.deleted, len(day.stops)) for day in cast.days] == [(0, 1, 1), (1, 1, 0)]
+
+
+def test_new_ids_go_on_from_those_of_the_log() -> None:
+    """Counted from two ids seen, one of them the third."""
+    far = (at("schedule-1", T + 99 * DAY_MS), at("schedule-3", T + 99 * DAY_MS))
+    habits = Habits(word_minutes=hours(9, 10), after_seconds=10**7)
+    ids = [view.record.id for view in foresee(*far, habits=habits, days=1).active]
+    assert ids == ["schedule-1", "schedule-3", "schedule-4", "schedule-5"]
+
+
 def test_a_repeat_is_asked_for_where_none_is_active() -> None:
     """The word of noon has the agent ask; after the seventh wakeup it asks at the next word alone."""
     habits = Habits(word_minutes=hours(12), every_seconds=1800)
@@ -183,33 +205,36 @@ def test_what_a_tool_refuses_is_counted_by_its_code(
     assert [day.refused for day in cast.days] == [{code: 2}, {}]
 
 
-def test_a_fork_owns_its_own_wakeups_and_reminders() -> None:
-    """Six wakeups of the parent do not count, and neither does its reminder wake the fork."""
-    parent = [event(created(every("p", T, 3600)), 0)]
-    parent += [event(dispatched("p", T - (6 - n) * HOUR_MS), 1 + n) for n in range(0)]
-    parent += [event(created(at(f"o{n}", T)), 1 + 2 * n) for n in range(0)]
-    cast = foresee(HOURLY, before=parent, seed_length=1)
-    assert total(cast, "wakeups") == 7
-    alone = foresee(before=parent, seed_length=1)
-    assert (total(alone, "wakeups"), alone.active) == (0, ())
+def six_wakeups(first_seq: int = 0) -> list[Event]:
+    """One-shots of an hour ago, each made and gone."""
+    data = [entry for n in range(6) for entry in (created(at(f"o{n}", T)), dispatched(f"o{n}"))]
+    return [event(entry, first_seq + n, time_ms=T - HOUR_MS) for n, entry in enumerate(data)]
 
 
 def test_wakeups_of_the_log_count_at_once() -> None:
     """Six in a row stand before: the first more is the seventh."""
-    before: list[Event] = []
-    for n in range(6):
-        before.append(event(created(at(f"o{n}", T)), 2 * n, time_ms=T - HOUR_MS))
-        before.append(event(dispatched(f"o{n}"), 2 * n + 1, time_ms=T - HOUR_MS))
-    cast = foresee(HOURLY, before=before, days=1)
+    cast = foresee(HOURLY, before=six_wakeups(), days=1)
     assert (total(cast, "wakeups"), total(cast, "deleted")) == (1, 1)
+
+
+def test_a_fork_owns_its_own_wakeups_and_reminders() -> None:
+    """Those of the parent do not count, and neither does its reminder wake the fork."""
+    parent = [event(created(every("p", T, 3600))), *six_wakeups(1)]
+    cast = foresee(HOURLY, before=parent, seed_length=len(parent))
+    assert (total(cast, "wakeups"), total(cast, "deleted")) == (7, 1)
+    assert foresee(before=parent, seed_length=len(parent)).active == ()
+
+
+def waiting(seq: int, message: Json) -> Event:
+    """The event that puts a message into the inbox."""
+    splice = {"target": "next-turn", "start": 0, "inserted": [message]}
+    return event(splice, seq, "agent/inbox/spliced", T)
 
 
 def test_what_waits_in_the_inbox_has_its_turn_first() -> None:
     """A person's word that waits is a turn, in which the agent asks; it is no word of these days."""
     message: Json = {"source": {"kind": "user"}, "content": []}
-    splice = {"target": "next-turn", "start": 0, "inserted": [message]}
-    before = [event(splice, 0, "agent/inbox/spliced", T)]
-    cast = foresee(before=before, habits=Habits(after_seconds=60), days=1)
+    cast = foresee(before=[waiting(0, message)], habits=Habits(after_seconds=60), days=1)
     assert (total(cast, "words"), total(cast, "created"), total(cast, "wakeups")) == (0, 4, 4)
 
 
@@ -225,8 +250,7 @@ def test_a_dispatch_that_a_crash_cut_off_is_made_at_once() -> None:
         "source": {"kind": "plugin", "plugin": "tool-schedule"},
         "content": [{"type": "text", "text": text}],
     }
-    splice = {"target": "next-turn", "start": 0, "inserted": [message]}
-    before = [event(created(at("t", T)), 0), event(splice, 1, "agent/inbox/spliced", T)]
+    before = [event(created(at("t", T))), waiting(1, message)]
     cast = foresee(before=before, days=1)
     assert (total(cast, "wakeups"), total(cast, "deliveries"), cast.active) == (1, 0, ())
 
@@ -246,9 +270,7 @@ def test_nothing_active_is_nothing_to_come() -> None:
     """Every day is there, and tells so."""
     heard: list[Day] = []
     owner = ok(open_owner([], 0, SEED, None))
-    cast = forecast(
-        owner, Conversation(), NO_HABITS, start_ms=MIDNIGHT, days=366, on_day=heard.append
-    )
+    cast = forecast(owner, Conversation(), NO_HABITS, start_ms=MIDNIGHT, days=366, on_day=heard.append)
     assert cast.days == tuple(Day(start_ms=MIDNIGHT + n * DAY_MS) for n in range(366))
     assert tuple(heard) == cast.days
     lost = forecast(Owner(ledger=None), Conversation(), NO_HABITS, start_ms=MIDNIGHT, days=366)
@@ -262,11 +284,11 @@ def test_the_days_end_with_the_calendar() -> None:
         event(created(every("e", start_ms - 300_000, 300)), 0),
         event(dispatched("e", start_ms - 60_000), 1),
     ]
-    habits = Habits(word_minutes=frozenset({23 * 60 + 59}), every_seconds=1800)
-    cast = foresee(before=before, start_ms=start_ms, habits=habits)
+    before.append(waiting(2, {"source": {"kind": "user"}, "content": []}))
+    cast = foresee(before=before, start_ms=start_ms, habits=Habits(every_seconds=1800))
     assert (cast.end_ms, len(cast.days)) == (LAST_MS, 1)
     (day,) = cast.days
-    assert (day.words, day.wakeups, day.refused) == (1, 0, {"time_out_of_range": 1})
+    assert (day.wakeups, day.refused) == (0, {"time_out_of_range": 1})
     assert (cast.active, cast.next_wake_ms) == ((), None)
 
 
@@ -304,7 +326,6 @@ def test_words_keep_to_the_clock_of_their_zone(
 
 
 def test_words_end_with_the_calendar() -> None:
-    """The last hour that there is."""
+    """No clock is followed into the last day of year 9999."""
     habits = Habits(word_minutes=hours(12, 23))
-    assert len(list(list_words(habits, LAST_MS - 2 * DAY_MS, LAST_MS))) == 4
-    assert list(list_words(habits, LAST_MS, LAST_MS + DAY_MS)) == []
+    assert len(list(list_words(habits, LAST_MS - 3 * DAY_MS, LAST_MS))) == 4
