@@ -19,6 +19,7 @@ from wakefold.wakeups import (
     count_wakeups,
     find_day_start,
     follow_wakeups,
+    forget_wakeups,
 )
 
 
@@ -232,3 +233,11 @@ def test_a_day_starts_at_midnight_moved_by_an_offset(
 def test_a_day_starts_at_midnight_utc_unless_told() -> None:
     """The default offset is none."""
     assert find_day_start(T) == MIDNIGHT
+
+
+def test_times_before_an_instant_can_be_forgotten_and_the_counts_stay() -> None:
+    """Whatever their order; a limit that looks back no farther sees no difference."""
+    wakeups = _follow(_word(seq=3), *map(_wakeup, (10, 30, 20, 40)))
+    kept = forget_wakeups(wakeups, 20)
+    assert kept == Wakeups(4, 4, (30, 20, 40), 4, 3)
+    assert kept.count_since(20) == wakeups.count_since(20) == 3
