@@ -16,7 +16,7 @@ from wakefold.wakeups import HOUR_MS
 from wakefold.zones import find_clock_instant
 
 
-class Habits(Struct, frozen=True, kw_only=True):
+class Habits(Struct, frozen=True):
     """Who speaks when, and what the agent does. By default nobody speaks, and it asks for nothing.
 
     `word_minutes` are minutes of the day by the clock of `time_zone`, a canonical name: at each of them

@@ -49,6 +49,9 @@ from wakefold_shell.stores.journals import Journal, explain_corruption, open_jou
 DAYS_MAX: Final = 3660
 """Ten years: beyond them no model of an agent tells anything."""
 
+DaysOption = Annotated[
+    int, typer.Option("--days", metavar="N", min=1, max=DAYS_MAX, help="How many days.")
+]
 WordOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -57,40 +60,41 @@ WordOption = Annotated[
         help="A person speaks at this local hour every day, repeatable; else nobody ever does.",
     ),
 ]
+TurnOption = Annotated[
+    int,
+    typer.Option(
+        "--turn-seconds", metavar="SECONDS", min=0, help="How long each turn of the agent takes."
+    ),
+]
+RescheduleOption = Annotated[
+    int | None,
+    typer.Option(
+        "--reschedule",
+        metavar="SECONDS",
+        min=1,
+        help="In each turn the agent asks for a one-shot after so long.",
+    ),
+]
+RescheduleEveryOption = Annotated[
+    int | None,
+    typer.Option(
+        "--reschedule-every",
+        metavar="SECONDS",
+        min=1,
+        help="In each turn it asks for a repeat of so long, where none is active.",
+    ),
+]
 
 
 def simulate(  # noqa: PLR0913 - one per option
     journal: JournalArgument,
     *,
-    days: Annotated[
-        int, typer.Option("--days", metavar="N", min=1, max=DAYS_MAX, help="How many days.")
-    ] = 7,
-    word: WordOption = None,
+    days: DaysOption = 7,
+    words: WordOption = None,
     zone: ZoneOption = None,
-    turn_seconds: Annotated[
-        int,
-        typer.Option(
-            "--turn-seconds", metavar="SECONDS", min=0, help="How long each turn of the agent takes."
-        ),
-    ] = 0,
-    reschedule: Annotated[
-        int | None,
-        typer.Option(
-            "--reschedule",
-            metavar="SECONDS",
-            min=1,
-            help="In each turn the agent asks for a one-shot after so long.",
-        ),
-    ] = None,
-    reschedule_every: Annotated[
-        int | None,
-        typer.Option(
-            "--reschedule-every",
-            metavar="SECONDS",
-            min=1,
-            help="In each turn it asks for a repeat of so long, where none is active.",
-        ),
-    ] = None,
+    turn_seconds: TurnOption = 0,
+    reschedule: RescheduleOption = None,
+    reschedule_every: RescheduleEveryOption = None,
     config: ConfigOption = None,
     settings: SetOption = None,
     no_guard: NoGuardOption = False,
@@ -109,25 +113,12 @@ def simulate(  # noqa: PLR0913 - one per option
     limits = None if no_guard else override_limits(find_config_beside(config, journal), settings or [])
     start_ms = choose_clock(now).read_ms()
     with open_journal(journal, line_bytes_max) as opened:
-        owner, conversation = _read(opened, profile, limits, start_ms)
-    habits = Habits(
-        word_minutes=frozenset(map(_read_word, word or [])),
-        time_zone=_choose_zone(zone, opened.header.time_zone) if word else "UTC",
-        turn_ms=1000 * turn_seconds,
-        after_seconds=reschedule,
-        every_seconds=reschedule_every,
-    )
+        begun = _read(opened, profile, limits, start_ms)
+    chosen = _choose_zone(zone, opened.header.time_zone) if words else "UTC"
+    minutes = frozenset(map(_read_word, words or []))
+    habits = Habits(minutes, chosen, 1000 * turn_seconds, reschedule, reschedule_every)
     warn(opened)
-    over = count(1)
-    with show_days(days) as show:
-        cast = forecast(
-            owner,
-            conversation,
-            habits,
-            start_ms=start_ms,
-            days=days,
-            on_day=lambda _: show(next(over)),
-        )
+    cast = _foresee(begun, habits, start_ms, days)
     if as_json:
         head = {"session": opened.header.id, "profile": profile.value, "guarded": not no_guard}
         warnings = [] if opened.warning is None else [opened.warning]
@@ -135,6 +126,13 @@ def simulate(  # noqa: PLR0913 - one per option
         print_json({**head, "habits": _encode_habits(habits), **shown, "warnings": warnings})
         return
     _print_forecast(cast, limits or DEFAULT_CONFIG, tokens_per_wakeup)
+
+
+def _foresee(begun: tuple[Owner, Conversation], habits: Habits, start_ms: int, days: int) -> Forecast:
+    """The forecast, with a bar where it is long."""
+    over = count(1)
+    with show_days(days) as show:
+        return forecast(*begun, habits, start_ms=start_ms, days=days, on_day=lambda _: show(next(over)))
 
 
 def _read(
