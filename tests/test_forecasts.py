@@ -103,6 +103,15 @@ def test_a_chain_of_ten_seconds_ends_at_the_cap() -> None:
     assert cast.next_wake_ms is None
 
 
+def test_an_hour_slides_over_midnight() -> None:
+    """Four wakeups just before it: a word ten minutes after finds the hour used up."""
+    start_ms = MIDNIGHT + DAY_MS - 60_000
+    habits = Habits(word_minutes=frozenset({10}), after_seconds=10)
+    cast = foresee(after("a", start_ms + 10_000, 10), habits=habits, start_ms=start_ms, days=1)
+    cap = "SCHEDULE_HOURLY_CAP"
+    assert [(day.wakeups, day.refused) for day in cast.days] == [(4, {cap: 1}), (0, {cap: 1})]
+
+
 def test_a_batch_is_one_message_and_a_wakeup_for_each_reminder() -> None:
     """Three reminders at one instant; a one-shot goes alone, and first."""
     repeats = (every(name, T + HOUR_MS, 7200) for name in "abc")
