@@ -111,7 +111,7 @@ ConfigOption = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="The guard's limits: a TOML file with a table [guard]; else wakefold.toml beside the log.",
+        help="The guard's limits: a TOML file, its table guard; else wakefold.toml beside the log.",
     ),
 ]
 NoGuardOption = Annotated[
