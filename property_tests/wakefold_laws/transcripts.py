@@ -6,7 +6,7 @@ They run the performer, the FIFO and the sleeping of `wakefold_shell.owner` on a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from wakefold import effects as order
 from wakefold import signals as fact
 from wakefold.conversations import Draft
 from wakefold.tools import answer_value
+from wakefold_laws.scripts import Play, play_owner, play_tools
 from wakefold_laws.virtual_world import Failing, Json, VirtualWorld
 from wakefold_shell.calls import Call
 from wakefold_shell.errors import UnavailableError
@@ -38,10 +39,6 @@ class _Shell:
         world.driver = self
         self.calls: dict[str, Call] = {}
         self.moves = 0  # counts whatever happens, so that quiet can be told
-        self.clock_broken = False
-        self.samples: list[int] = []
-        self.recomputes = 0
-        self.observer_throws = False
         self._timer = self._flushed = self._idle = anyio.Event()
         self._flush_outcome = "ok"
         self._idle_failed = False
@@ -94,11 +91,7 @@ class _Shell:
     # The clock.
 
     def read_ms(self) -> int:
-        if self.clock_broken:
-            raise Failing
-        if len(self.samples) > 1:
-            return self.samples.pop(0)
-        return self.samples[0] if self.samples else self.world.read_ms()
+        return self.world.read_ms()
 
     def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
         del until_ms  # the transcripts' timers live on the monotonic clock alone
@@ -181,80 +174,51 @@ class _OwnerlessSession(Session):
             super().signal(signal)
 
     def recompute(self) -> None:
-        self._shell.recomputes += 1
-        if self._shell.observer_throws:
-            raise Failing
+        self._shell.world.note_recompute()
 
 
 def run_owner(case: Json) -> list[Json]:
     """What happens at the start and in each step of an `owner` case, on every backend alike."""
 
-    async def play() -> list[Json]:
+    def open_shell() -> _Shell:
         world = VirtualWorld(case["session"], case["start"], case.get("host", {}))
-        shell = _Shell(world, _WatchedSession)
+        return _Shell(world, _WatchedSession)
 
-        async def let(points: Iterable[None]) -> Json:
-            for _ in points:
-                await shell.settle()
-            return world.take()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(shell.session.run)
-            seen = [await let(world.quiesce())]
-            seen += [await let(world.run_op(op)) for op in case["script"]]
-            tasks.cancel_scope.cancel()
-        return seen
-
-    return _play(play)
+    return _run(open_shell, lambda world: play_owner(world, case))
 
 
 def run_tools(case: Json) -> list[Json]:
     """The value, appends, barriers and recomputes of each call of a `tools` case, likewise."""
 
-    async def play() -> list[Json]:
-        shell = _Shell(VirtualWorld(case["session"], 0, {}), _OwnerlessSession)
-        shell.observer_throws = case.get("observer") == "throw"
+    def open_shell() -> _Shell:
+        return _Shell(VirtualWorld(case["session"], 0, {}), _OwnerlessSession)
+
+    return _run(open_shell, lambda world: play_tools(world, case))
+
+
+def _run(open_shell: Callable[[], _Shell], begin: Callable[[VirtualWorld], Play]) -> list[Json]:
+    """The outcome on the first backend; `ValueError` if another one sees something else."""
+
+    async def live() -> list[Json]:
+        shell = open_shell()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(shell.session.run)
-            seen = [await _play_call(shell, step) for step in case["steps"]]
+            seen = await _let(begin(shell.world), shell)
             tasks.cancel_scope.cancel()
         return seen
 
-    return _play(play)
-
-
-async def _play_call(shell: _Shell, step: Json) -> Json:
-    world = shell.world
-    outcomes = {True: "ok", False: "false", "throw": "throw"}
-    world.plans["flush"] = [outcomes[outcome] for outcome in step.get("flush", [])]
-    world.plans["append"] = [step["append"]] if "append" in step else []
-    shell.samples = list(step["now"]) if isinstance(step["now"], list) else [step["now"]]
-    shell.clock_broken = step.get("clock") == "throw"
-    shell.recomputes = 0
-    before = len(world.events)
-    shell.start_call("", step["call"]["tool"], step["call"]["arguments"])
-    if step.get("cancelled") == "before":
-        shell.cancel_call("")
-    await shell.settle()
-    flushes = 0
-    while world.outstanding is not None:
-        flushes += 1
-        if step.get("cancelled") == f"flush{flushes}":
-            shell.cancel_call("")
-        outcome, world.outstanding = world.outstanding, None
-        shell.complete_flush(outcome)
-        await shell.settle()
-    return {
-        "value": world.take()["results"][0]["value"],
-        "appended": [{"type": e.type, "data": e.data} for e in world.events[before:]],
-        "flushes": flushes,
-        "notifications": shell.recomputes,
-    }
-
-
-def _play(play: Callable[[], Coroutine[Any, Any, list[Json]]]) -> list[Json]:
-    """The outcome on the first backend; `ValueError` if another one sees something else."""
-    first, *others = [anyio.run(play, backend=backend) for backend in BACKENDS]
+    first, *others = [anyio.run(live, backend=backend) for backend in BACKENDS]
     if any(other != first for other in others):
         raise ValueError(f"the backends {BACKENDS} differ")
     return first
+
+
+async def _let(play: Play, shell: _Shell) -> list[Json]:
+    """Play to the end, and let the shell run wherever the script says so."""
+    while True:
+        try:
+            next(play)
+        except StopIteration as end:
+            seen: list[Json] = end.value
+            return seen
+        await shell.settle()

@@ -58,7 +58,7 @@ class VirtualWorld:
     def __init__(self, session: Json, start_ms: int, host: Json) -> None:
         """A session of a transcript, the wall clock's start (epoch ms) and the host's settings."""
         header = session["header"]
-        self.driver: Driver | None = None
+        self._driver: Driver | None = None
         self.seed_length: int = header.get("seedLength") or 0
         self.time_zone: str | None = header.get("timeZone")
         self.events = [
@@ -79,6 +79,20 @@ class VirtualWorld:
         self.queued_in_phase = False
         self.effects: list[Json] = []
         self.results: list[Json] = []
+        self.samples: list[int] = []  # what the clock shows instead, the last one for good
+        self.clock_broken = self.observer_throws = False
+        self.recomputes = 0
+
+    @property
+    def driver(self) -> Driver:
+        """The shell that lives here; `ValueError` before one has moved in."""
+        if self._driver is None:
+            raise ValueError
+        return self._driver
+
+    @driver.setter
+    def driver(self, driver: Driver) -> None:
+        self._driver = driver
 
     def read_events(self, start: int = 0) -> Sequence[Event]:
         """The log from a place on."""
@@ -87,8 +101,12 @@ class VirtualWorld:
         return self.events[start:]
 
     def read_ms(self) -> int:
-        """The wall clock."""
-        return self.wall_ms
+        """The wall clock, or the next of the samples that are given."""
+        if self.clock_broken:
+            raise Failing
+        if len(self.samples) > 1:
+            return self.samples.pop(0)
+        return self.samples[0] if self.samples else self.wall_ms
 
     def begin_flush(self) -> None:
         """A barrier is asked for."""
@@ -119,7 +137,7 @@ class VirtualWorld:
             self.queued_in_phase = True
             return
         if planned == "detach_throw":
-            self._driver.signal(Detached())
+            self.driver.signal(Detached())
         self.effects.append({**effect, "failed": True})
         raise Failing
 
@@ -164,11 +182,23 @@ class VirtualWorld:
             value = {key: part for key, part in value.items() if key != "message"}
         self.results.append({"label": label, "value": value})
 
+    def note_recompute(self) -> None:
+        """Where tools run without an owner: it would have been nudged here."""
+        self.recomputes += 1
+        if self.observer_throws:
+            raise Failing
+
+    def complete_flush(self, outcome: str) -> None:
+        """The outstanding barrier ends, if there is one."""
+        if self.outstanding is not None:
+            self.outstanding = None
+            self.driver.complete_flush(outcome)
+
     def quiesce(self) -> Iterator[None]:
         """Let everything run, complete the outstanding flush unless it is held, and so on."""
         yield
         while self.outstanding is not None and self.outstanding != "hold":
-            self._complete_flush(self.outstanding)
+            self.complete_flush(self.outstanding)
             yield
 
     def take(self) -> Json:
@@ -190,17 +220,17 @@ class VirtualWorld:
             case "idle" | "idle_quiet":
                 self.busy = False
                 if op["op"] == "idle":
-                    self._driver.signal(WentIdle())
-                self._driver.end_idle_waits(failed=False)
+                    self.driver.signal(WentIdle())
+                self.driver.end_idle_waits(failed=False)
             case "idle_fail":
-                self._driver.end_idle_waits(failed=True)
+                self.driver.end_idle_waits(failed=True)
             case "status":
                 if op["status"] == "idle":
-                    self._driver.signal(WentIdle())
+                    self.driver.signal(WentIdle())
             case "plan":
                 self.plans |= {name: list(op[name]) for name in self.plans if name in op}
             case "release":
-                self._complete_flush(op["outcome"])
+                self.complete_flush(op["outcome"])
             case "on_claim":
                 self.hooks.append(op["do"])
             case "append_event":
@@ -208,34 +238,23 @@ class VirtualWorld:
             case "unreadable_log":
                 self.unreadable = True
             case "detach":
-                self._driver.signal(Detached())
+                self.driver.signal(Detached())
             case "tool":
-                self._driver.start_call(op["label"], op["call"]["tool"], op["call"]["arguments"])
+                self.driver.start_call(op["label"], op["call"]["tool"], op["call"]["arguments"])
             case "cancel":
-                self._driver.cancel_call(op["label"])
+                self.driver.cancel_call(op["label"])
             case "dispose" | "dispose_plugin":
-                self._driver.dispose()
+                self.driver.dispose()
             case unknown:
                 raise ValueError(unknown)
         yield from self.quiesce()
-
-    @property
-    def _driver(self) -> Driver:
-        if self.driver is None:
-            raise ValueError
-        return self.driver
-
-    def _complete_flush(self, outcome: str) -> None:
-        if self.outstanding is not None:
-            self.outstanding = None
-            self._driver.complete_flush(outcome)
 
     def _advance(self, ms: int) -> Iterator[None]:
         end = self.monotonic_ms + ms
         while self.timer_ms is not None and self.timer_ms <= end:
             self._move(self.timer_ms - self.monotonic_ms)
             self.timer_ms = None
-            self._driver.fire_timer()
+            self.driver.fire_timer()
             yield from self.quiesce()
         self._move(end - self.monotonic_ms)
 
@@ -249,7 +268,7 @@ class VirtualWorld:
         elif "append_event" in do:
             self._append_event(do["append_event"])
         elif "detach" in do:
-            self._driver.signal(Detached())
+            self.driver.signal(Detached())
         elif "unreadable_log" in do:
             self.unreadable = True
         else:

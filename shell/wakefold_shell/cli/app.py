@@ -17,6 +17,7 @@ from wakefold_shell.cli.judging import conformance
 from wakefold_shell.cli.listing import next_, receipts
 from wakefold_shell.cli.managing import create, delete, list_, say_
 from wakefold_shell.cli.output import print_line, say, use_utf8
+from wakefold_shell.cli.piping import serve_core
 from wakefold_shell.cli.reading import inspect, validate
 from wakefold_shell.cli.running import run as run_session
 from wakefold_shell.cli.simulating import simulate
@@ -47,6 +48,7 @@ app.command()(convert)
 app.add_typer(guard_app, name="guard")
 app.command()(simulate)
 app.command()(conformance)
+app.command("serve-core")(serve_core)
 
 
 def run(arguments: Sequence[str]) -> int:

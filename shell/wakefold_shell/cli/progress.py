@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Final
 
 from wakefold import Event
@@ -30,6 +31,14 @@ def show_days(days: int) -> Iterator[Callable[[int], None]]:
     """Shows how many days of a forecast are over; a bar for many days and a person at a terminal."""
     with _show_bar("simulating", days, wanted=days >= _LONG_DAYS) as show:
         yield show
+
+
+@contextmanager
+def show_cases(cases: int) -> Iterator[Callable[[], None]]:
+    """Counts the cases that are judged; a bar for a person at a terminal."""
+    with _show_bar("judging", cases, wanted=True) as show:
+        done = count(1)
+        yield lambda: show(next(done))
 
 
 @contextmanager

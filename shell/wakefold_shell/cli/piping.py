@@ -1,0 +1,17 @@
+"""`wakefold serve-core`: the pure core for programs in other languages."""
+
+from __future__ import annotations
+
+import sys
+
+from wakefold_shell.pipes.services import CoreService
+from wakefold_shell.pipes.streams import serve_lines
+
+
+def serve_core() -> None:
+    """Answer requests to the core: a JSON object a line on standard input, a reply on standard output.
+
+    Folding, deciding, receipts, the guard, live owners and tools step by step: docs/other-languages.md
+    has them all. It ends with its input.
+    """
+    serve_lines(sys.stdin.buffer, sys.stdout.buffer, CoreService().answer)
