@@ -134,8 +134,9 @@ class Flush(Request, frozen=True, tag="flush"):
 
 
 class Arm(Request, frozen=True, tag="arm"):
-    """Set the timer."""
+    """Set the timer to `delay_ms` from now; `until_ms` is what it is for."""
 
+    until_ms: int
     delay_ms: int
 
 

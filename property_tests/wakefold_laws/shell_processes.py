@@ -27,7 +27,7 @@ GRACE_SECONDS: Final = 2.0
 """How long a program has to end after its input has."""
 
 _CHUNK_BYTES: Final = 1024 * 1024
-_SAID_LINES_MAX: Final = 8
+_SAID_LINES_MAX: Final = 20
 _SAID_BYTES_MAX: Final = 16 * 1024
 
 

@@ -26,6 +26,7 @@ from wakefold_shell.cli.progress import show_cases
 from wakefold_shell.errors import ShellError, explain_os_error, show_path
 
 _SHOWN_PER_FILE: Final = 5
+_SAID_CHARACTERS_MAX: Final = 200
 
 
 def conformance(
@@ -125,7 +126,7 @@ def _print_reports(reports: tuple[FileReport, ...]) -> None:
 def _print_failure(file_name: str, failed: Failed) -> None:
     print_line(f"{file_name}:{failed.line}: {failed.name}: {failed.reason}")
     for row in failed.said:
-        print_line(f"    {show_text(row)}")
+        print_line(f"    {show_text(row, _SAID_CHARACTERS_MAX)}")
 
 
 def _encode_report(report: FileReport) -> dict[str, object]:

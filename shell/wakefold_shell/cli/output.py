@@ -78,16 +78,14 @@ _GAP: Final = 3  # between two framed columns
 _LEAST: Final = 16  # what a prompt needs to be readable
 
 
-def show_text(text: str) -> str:
+def show_text(text: str, characters_max: int = _PROMPT_CHARACTERS_MAX) -> str:
     """A prompt or id for people: on one line, cut with a mark, no character that acts on a terminal."""
-    shown = "".join(c if c.isprintable() else format_json(c)[1:-1] for c in text[:_SCAN_MAX])
+    looked_at = text[: 4 * characters_max]
+    shown = "".join(c if c.isprintable() else format_json(c)[1:-1] for c in looked_at)
     shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in shown)
-    if len(shown) > _PROMPT_CHARACTERS_MAX:
-        return f"{shown[: _PROMPT_CHARACTERS_MAX - 3]}..."
+    if len(shown) > characters_max:
+        return f"{shown[: characters_max - 3]}..."
     return shown
-
-
-_SCAN_MAX: Final = 4 * _PROMPT_CHARACTERS_MAX
 
 
 def show_instant(instant_ms: int | None) -> str:

@@ -140,7 +140,7 @@ class Reader:
         known = list_fields(kind)
         for name in given.keys() - known.keys() - {kind.__struct_config__.tag_field}:
             fields = ", ".join(known) or "none"
-            sentence = f"{path}.{shorten(name)[1:-1]} is no field of this (known: {fields})."
+            sentence = f"{path}.{shorten(name)[1:-1]} is no field here (known: {fields})."
             raise MessageFault("bad_request", sentence, path=f"{path}.{name}")
         values = {}
         for name, field in known.items():
