@@ -1,4 +1,4 @@
-"""The shell without tasks as a program of its own: the synchronous shell, its world at a pipe's other end.
+"""The shell without tasks as a program of its own, its world at the other end of a pipe.
 
 `python tests/piped_shell.py` plays the owner's transcripts under `wakefold conformance --shell`. It
 shows the protocol from a program that waits for each reply, while `tests/node_shell` never waits.

@@ -32,6 +32,9 @@ from wakefold_shell.pipes.spelling import Reader, spell
 ANSWER_SECONDS_MAX: Final = 10.0
 """How long a shell may take for one thing that happens, by default."""
 
+HAPPENINGS_MAX: Final = 1000
+"""How much may happen in one transcript: a timer that is set again at once would never end."""
+
 BREACHES_MAX: Final = 5
 """After so many breaches in a row a program is not started again."""
 
@@ -48,6 +51,7 @@ class PipedShell:
         self._waiting: deque[say.Happening] = deque()
         self._told: dict[int, say.Happening] = {}  # by id, what no reply has come to yet
         self._serving = self._waits_for_idle = False
+        self._happened = 0
 
     def greet(self) -> None:
         """Agree on the protocol."""
@@ -64,13 +68,26 @@ class PipedShell:
         """Tell all that has happened, one after the other, and serve the shell until nothing moves."""
         while self._waiting:
             happening = self._waiting.popleft()
-            self._send(happening)
-            deadline = time.monotonic() + self._seconds_max
             try:
-                while self._told:
-                    self._hear(self._process.receive(deadline))
+                self._let(happening)
+            except TimeoutError as late:
+                slow = f"did not settle within {self._seconds_max:g} s"
+                raise self._explain(slow, happening) from late
             except Breach as breach:
-                raise Breach(f"the shell {breach}, after {_name(happening)!r}.") from breach
+                raise self._explain(str(breach), happening) from breach
+
+    def _let(self, happening: say.Happening) -> None:
+        """Tell one thing, and serve the shell until it says that nothing moves any more."""
+        self._happened += 1
+        if self._happened > HAPPENINGS_MAX:
+            raise Breach(f"goes on and on: more than {HAPPENINGS_MAX} things happened in a transcript")
+        self._send(happening)
+        deadline = time.monotonic() + self._seconds_max
+        while self._told:
+            self._hear(self._process.receive(deadline))
+
+    def _explain(self, what: str, happening: say.Happening) -> Breach:
+        return Breach(f"the shell {what}, after {_name(happening)!r}.")
 
     # The driver.
 
@@ -133,7 +150,7 @@ class PipedShell:
             fields = {name: value for name, value in message.items() if name != "id"}
             wish: say.Wish = Reader(_refuse_name).read(say.Wish, fields, "$")
         except MessageFault as fault:
-            raise Breach(f"asked what it cannot ask ({fault.sentence[:-1]})") from fault
+            raise Breach(f"asked what it cannot ask ({fault.sentence.removesuffix('.')})") from fault
         self._serving = True
         try:
             reply = accept(message_id, self._grant(wish, self._require_world()))
@@ -293,7 +310,7 @@ def _require_greeting(value: object) -> None:
     try:
         require_protocol(value if isinstance(value, dict) else {})
     except MessageFault as fault:
-        raise Breach(f"speaks another protocol ({fault.sentence[:-1]})") from fault
+        raise Breach(f"speaks another protocol ({fault.sentence.removesuffix('.')})") from fault
 
 
 def _refuse_name(*_: object) -> NoReturn:

@@ -71,7 +71,7 @@ class ShellProcess:
         self._outgoing += encode_line(message)
 
     def receive(self, deadline: float) -> Json:
-        """The next message, by `time.monotonic`; `Breach` if none comes."""
+        """The next message; `TimeoutError` if none has come by a time of `time.monotonic`."""
         while not self._incoming:
             self._move(deadline)
         line = self._incoming.popleft()
@@ -79,7 +79,8 @@ class ShellProcess:
             return parse_message(line)
         except MessageFault as fault:
             text = shorten(line.decode("utf-8", "backslashreplace").rstrip("\n"))
-            raise Breach(f"wrote what is no message: {text}; {fault.sentence}") from fault
+            why = fault.sentence.removesuffix(".")
+            raise Breach(f"wrote {text}, which is no message ({why})") from fault
 
     def take_said(self) -> tuple[str, ...]:
         """The last lines on its standard error since this was asked before."""
@@ -115,12 +116,12 @@ class ShellProcess:
         return found
 
     def _move(self, deadline: float) -> None:
-        """Write and read whatever can be; `Breach` at the deadline and at the program's end."""
+        """Write and read whatever can be; `TimeoutError` at the deadline, `Breach` at the end."""
         if self._ended:
             raise Breach(self._explain_end())
         ready = self._selector.select(max(0.0, deadline - time.monotonic()))
         if not ready:
-            raise Breach("did not answer in time")
+            raise TimeoutError
         for key, _ in ready:
             if key.fileobj is self._input:
                 self._write()
