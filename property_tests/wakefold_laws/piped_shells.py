@@ -32,7 +32,7 @@ from wakefold_shell.pipes.spelling import Reader, spell
 ANSWER_SECONDS_MAX: Final = 10.0
 """How long a shell may take for one thing that happens, by default."""
 
-HAPPENINGS_MAX: Final = 1000
+HAPPENINGS_MAX: Final = 5000
 """How much may happen in one transcript: a timer that is set again at once would never end."""
 
 BREACHES_MAX: Final = 5

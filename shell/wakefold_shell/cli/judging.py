@@ -29,30 +29,35 @@ _SHOWN_PER_FILE: Final = 5
 _SAID_CHARACTERS_MAX: Final = 200
 
 
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="NAME", help="Judge this file alone (repeatable)."),
+]
+ShellOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shell",
+        metavar="CMD",
+        help="Judge this program as a shell, by the files owner and tools: 'node shell.mjs'.",
+    ),
+]
+TimeLimitOption = Annotated[
+    float,
+    typer.Option(
+        "--time-limit",
+        metavar="SECONDS",
+        min=0.01,
+        help="With --shell: how long the program may take for one thing that happens.",
+    ),
+]
+
+
 def conformance(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory of vector files.")],
     *,
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="NAME", help="Judge this file alone (repeatable)."),
-    ] = None,
-    shell: Annotated[
-        str | None,
-        typer.Option(
-            "--shell",
-            metavar="CMD",
-            help="Judge this program as a shell, by the files owner and tools: 'node shell.mjs'.",
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            "--time-limit",
-            metavar="SECONDS",
-            min=0.01,
-            help="With --shell: how long it may take for one thing that happens.",
-        ),
-    ] = ANSWER_SECONDS_MAX,
+    only: OnlyOption = None,
+    shell: ShellOption = None,
+    time_limit: TimeLimitOption = ANSWER_SECONDS_MAX,
     as_json: JsonOption = False,
 ) -> None:
     """Run every vector file found and compare exactly; exit 1 on any failure.

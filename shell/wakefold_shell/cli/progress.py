@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
 from typing import Final
 
 from wakefold import Event
@@ -37,7 +37,7 @@ def show_days(days: int) -> Iterator[Callable[[int], None]]:
 def show_cases(cases: int) -> Iterator[Callable[[], None]]:
     """Counts the cases that are judged; a bar for a person at a terminal."""
     with _show_bar("judging", cases, wanted=True) as show:
-        done = count(1)
+        done = itertools.count(1)
         yield lambda: show(next(done))
 
 
