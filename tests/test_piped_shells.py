@@ -17,7 +17,7 @@ from command import wakefold
 from wakefold.json_text import parse_json
 from wakefold_laws import shell_processes
 from wakefold_laws.conformance import FileReport, check_directory, judge_shell
-from wakefold_laws.piped_shells import BREACHES_MAX, ShellTester
+from wakefold_laws.shell_testers import BREACHES_MAX, ShellTester
 from wakefold_shell.errors import ShellError
 
 HERE = Path(__file__).parent
@@ -77,9 +77,8 @@ def test_a_shell_in_javascript_plays_every_transcript() -> None:
 
 def test_a_shell_that_waits_for_each_reply_plays_a_sample(tmp_path: Path) -> None:
     """The synchronous shell, as a program that knows nothing of the core's pipe."""
-    (report,) = judge(
-        sample(tmp_path / "some", "owner", 4), [sys.executable, str(HERE / "piped_shell.py")]
-    )
+    command = [sys.executable, str(HERE / "piped_shell.py")]
+    (report,) = judge(sample(tmp_path / "some", "owner", 4), command)
     assert report.failures == ()
     assert report.passed == 51
 
@@ -330,6 +329,7 @@ def test_the_command_shows_what_the_program_said(few: Path) -> None:
         (["--shell", "a 'b"], 2, '--shell: no closing quotation in "a \'b"'),
         (["--shell", "x", "--only", "zone"], 2, "--only zone: with --shell only owner and tools are"),
         (["--shell", "x", "--time-limit", "0"], 2, "Input should be greater than or equal to 0.01"),
+        (["--time-limit", "5"], 2, "--time-limit goes with --shell"),
         (
             ["--shell", "nope --now"],
             1,

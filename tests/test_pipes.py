@@ -303,6 +303,11 @@ def test_an_unknown_protocol_is_refused(version: object) -> None:
             "$.limits.hold must be true or false",
         ),
         (
+            {"op": "open", "as": "a", "events": [], "limits": {}},
+            "$.nowMs",
+            "$.nowMs is missing: the guard needs it.",
+        ),
+        (
             {"op": "open", "as": "a", "events": [], "limits": []},
             "$.limits",
             "$.limits must be an object (given []).",
@@ -440,12 +445,22 @@ def test_an_owner_stands_for_its_ledger_and_its_guard(core: Conversation) -> Non
     assert core.ask("reap", of="o", guard="o", nowMs=NOON_MS) is None
 
 
+def test_a_call_is_admitted_by_the_guard_of_its_owner(core: Conversation) -> None:
+    """As of the clock that comes with it, without which nothing is admitted."""
+    core.ask("open", **{"as": "o"}, events=[], limits={}, nowMs=1)
+    call = {"as": "c", "tool": "schedule_create", "arguments": {"prompt": "x", "every_seconds": 600}}
+    refused = core.ask("call", **call, guard="o", nowMs=NOON_MS)
+    assert (refused["failed"], refused["answer"]["code"]) == (True, "SCHEDULE_TOO_FREQUENT")
+    assert core.fail("call", **call, guard="o")["path"] == "$.nowMs"
+    assert core.ask("call", **call)["step"] == {"type": "Barrier"}
+
+
 def test_a_program_is_used_up(core: Conversation) -> None:
     """Once it has answered, or is cancelled, there is none under its name."""
     core.ask("call", **{"as": "c"}, tool="schedule_list", arguments={})
     assert core.ask("step", of="c", answer={"type": "Refused"})["failed"] is True
     assert core.fail("step", of="c", answer={"type": "Refused"})["code"] == "unknown_name"
-    core.ask("open", **{"as": "o"}, events=[], limits={})
+    core.ask("open", **{"as": "o"}, events=[], limits={}, nowMs=1)
     core.ask("reaper", **{"as": "r"}, guard="o")
     ended = core.ask("cancel", of="r")
     assert ended == {"reaped": {"stop": None, "nowMs": 0, "confirmed": True}, "report": []}

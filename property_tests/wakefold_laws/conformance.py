@@ -16,8 +16,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from wakefold.json_text import parse_json
-from wakefold_laws.piped_shells import ShellTester
 from wakefold_laws.shell_processes import Breach
+from wakefold_laws.shell_testers import ShellTester
 from wakefold_laws.vector_runners import RUNNERS, Case
 
 SKIPPED_TAGS: Final = frozenset({"icu-julian", "tzdb-release-sensitive", "not-in-tzdb"})

@@ -19,7 +19,7 @@ from wakefold_laws.conformance import (
     count_cases,
     judge_shell,
 )
-from wakefold_laws.piped_shells import ANSWER_SECONDS_MAX, ShellTester
+from wakefold_laws.shell_testers import ANSWER_SECONDS_MAX, ShellTester
 from wakefold_shell.cli.options import JsonOption
 from wakefold_shell.cli.output import print_json, print_line, print_table, show_text
 from wakefold_shell.cli.progress import show_cases
@@ -42,12 +42,12 @@ ShellOption = Annotated[
     ),
 ]
 TimeLimitOption = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--time-limit",
         metavar="SECONDS",
         min=0.01,
-        help="With --shell: how long the program may take for one thing that happens.",
+        help="With --shell: how long it may take for one thing that happens, 10 by default.",
     ),
 ]
 
@@ -57,7 +57,7 @@ def conformance(
     *,
     only: OnlyOption = None,
     shell: ShellOption = None,
-    time_limit: TimeLimitOption = ANSWER_SECONDS_MAX,
+    time_limit: TimeLimitOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run every vector file found and compare exactly; exit 1 on any failure.
@@ -67,9 +67,11 @@ def conformance(
     """
     names = list(dict.fromkeys(name.removesuffix(".jsonl") for name in only or []))
     if shell is None:
+        if time_limit is not None:
+            raise typer.BadParameter("--time-limit goes with --shell")
         reports = _check(directory, names, CORE)
     else:
-        with closing(ShellTester(_split(shell), time_limit)) as tester:
+        with closing(ShellTester(_split(shell), time_limit or ANSWER_SECONDS_MAX)) as tester:
             bench = judge_shell(tester)
             _require_judged(names, bench)
             tester.start()

@@ -11,7 +11,6 @@ from wakefold_shell.pipes.streams import serve_lines
 def serve_core() -> None:
     """Answer requests to the core: a JSON object a line on standard input, a reply on standard output.
 
-    Folding, deciding, receipts, the guard, live owners and tools step by step: docs/other-languages.md
-    has them all. It ends with its input.
+    Protocol and operations: docs/other-languages.md. It ends with its input.
     """
     serve_lines(sys.stdin.buffer, sys.stdout.buffer, CoreService().answer)

@@ -133,14 +133,17 @@ class Hold(Request, frozen=True, tag="hold"):
 
 
 class Open(Request, frozen=True, tag="open"):
-    """Keep the live owner of a log; null events stand for a log that cannot be read."""
+    """Keep the live owner of a log; null events stand for a log that cannot be read.
+
+    With limits it has a guard, which needs `now_ms`.
+    """
 
     as_: str
     events: Events | None
     seed_length: int = 0
     profile: ProfileName = "seed"
     limits: Json | None = None
-    now_ms: int = 0
+    now_ms: int | None = None
 
 
 class Advance(Request, frozen=True, tag="advance"):
@@ -151,13 +154,16 @@ class Advance(Request, frozen=True, tag="advance"):
 
 
 class Call(Request, frozen=True, tag="call"):
-    """Keep the program of a tool call, or answer at once what needs no queue."""
+    """Keep the program of a tool call, or answer at once what needs no queue.
+
+    A guard's admission needs `now_ms`.
+    """
 
     as_: str
     tool: ToolName
     arguments: object
     guard: Guard | None = None
-    now_ms: int = 0
+    now_ms: int | None = None
 
 
 class Reaper(Request, frozen=True, tag="reaper"):

@@ -158,18 +158,19 @@ class CoreService:
 
     def _open(self, request: ask.Open) -> Json:
         limits = None if request.limits is None else _read_limits(request.limits)
-        lost = Living(Owner(ledger=None), None)
+        now_ms = _require_clock(request.now_ms, guarded=limits is not None)
+        living = Living(Owner(ledger=None), None)
         if request.events is not None:
             opened = open_owner(
-                request.events, request.seed_length, _PROFILES[request.profile], limits, request.now_ms
+                request.events, request.seed_length, _PROFILES[request.profile], limits, now_ms
             )
-            lost = either(
+            living = either(
                 opened,
                 lambda owner: Living(owner, None),
                 lambda fault: Living(Owner(ledger=None), fault),
             )
-        self._kept[request.as_] = lost
-        return {"fault": spell(lost.fault)}
+        self._kept[request.as_] = living
+        return {"fault": spell(living.fault)}
 
     def _advance(self, request: ask.Advance) -> Json:
         """Every signal in turn; of an event that breaks the log it is kept which rule it breaks."""
@@ -186,7 +187,8 @@ class CoreService:
         return {"effects": spell(effects), "phase": spell(owner.phase)}
 
     def _call(self, request: ask.Call) -> Json:
-        opened = open_call(request.tool, request.arguments, request.guard, request.now_ms)
+        now_ms = _require_clock(request.now_ms, guarded=request.guard is not None)
+        opened = open_call(request.tool, request.arguments, request.guard, now_ms)
         if not is_successful(opened):
             return _spell_answer(Failure(opened.failure()))
         self._kept[request.as_] = Running(opened.unwrap()())
@@ -226,6 +228,14 @@ def _evolve_all(ledger: Ledger, events: Iterable[Event]) -> Result[Ledger, Corru
             return grown
         ledger = grown.unwrap()
     return Success(ledger)
+
+
+def _require_clock(now_ms: int | None, *, guarded: bool) -> int:
+    """The clock sample that a guard judges by; without one nobody looks at it."""
+    if now_ms is None and guarded:
+        sentence = "$.nowMs is missing: the guard needs it."
+        raise MessageFault("bad_request", sentence, path="$.nowMs")
+    return now_ms or 0
 
 
 def _read_limits(values: Json) -> GuardConfig:
