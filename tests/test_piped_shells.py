@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shlex
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from command import wakefold
+from command import EXECUTABLE, wakefold
 from wakefold.json_text import parse_json
 from wakefold_laws import shell_processes
 from wakefold_laws.conformance import FileReport, check_directory, judge_shell
@@ -140,6 +142,7 @@ def test_each_breach_is_told_in_a_sentence(few: Path, program: str) -> None:
         "greet(); receive(); time.sleep(60)",
         "time.sleep(60)",
         "greet(); receive()\nwhile True: send(id=1, op='read_clock'); receive()",
+        "greet(); receive()\nwhile True: send(id=1, op='disarm')",
     ],
 )
 def test_a_program_that_never_settles_is_ended(few: Path, program: str) -> None:
@@ -320,6 +323,25 @@ def test_the_command_shows_what_the_program_said(few: Path) -> None:
     done = wakefold("conformance", few, "--only", "owner", "--shell", shell, "--json")
     failure = json.loads(done.stdout)["files"][0]["failures"][0]
     assert failure["said"] == ["no tea \x1b[31m"]
+
+
+def test_a_bar_shows_on_a_terminal_and_nowhere_else(few: Path) -> None:
+    """It counts the cases; standard output is as ever."""
+    terminal, stderr = pty.openpty()
+    shell = shlex.join([sys.executable, "-c", RUDIMENT + "greet(2)"])
+    done = subprocess.run(
+        [EXECUTABLE, "conformance", few, "--only", "owner", "--shell", shell],
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env={**os.environ, "TERM": "xterm-256color"},
+        timeout=60,
+        check=False,
+    )
+    os.close(stderr)
+    shown = os.read(terminal, 100_000)
+    os.close(terminal)
+    assert b"judging" in shown
+    assert done.stdout.splitlines()[-1] == b"0 passed, 2 failed"
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,15 @@ def test_every_message_of_a_trial_is_on_the_page(kind: type[Struct], union: obje
     assert isinstance(Reader(lambda *_: None).read(union, example, "$"), kind)
 
 
+def test_every_code_of_an_error_is_on_the_page() -> None:
+    """Those of the pipe itself, and those of the core that a request can meet."""
+    sources = [path.read_text("utf-8") for path in Path(messages.__file__).parent.glob("*.py")]
+    codes = set(re.findall(r'MessageFault\(\s*"(\w+)"', "".join(sources)))
+    assert codes == {"bad_line", "bad_request", "unknown_version", "unknown_name", "log_lost"}
+    for code in (*codes, "corrupt_schedule_log", "time_out_of_range", "internal_error"):
+        assert f"\n| `{code}` |" in PAGE.read_text("utf-8")
+
+
 # Spelling.
 
 event = st.builds(Event, st.text(), st.integers(0, 99), st.integers(0, 99), json_values())

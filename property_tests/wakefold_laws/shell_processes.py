@@ -72,6 +72,8 @@ class ShellProcess:
 
     def receive(self, deadline: float) -> Json:
         """The next message; `TimeoutError` if none has come by a time of `time.monotonic`."""
+        if time.monotonic() > deadline:  # however much of it waits to be read
+            raise TimeoutError
         while not self._incoming:
             self._move(deadline)
         line = self._incoming.popleft()
