@@ -126,8 +126,7 @@ class Session {
   }
 
   async answerWithClock(type) {
-    await this.report()
-    const nowMs = await readClock()
+    const [, nowMs] = await Promise.all([this.report(), readClock()])
     this.facts.push(nowMs === null ? { type: 'Broke' } : { type, nowMs })
   }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from wakefold_shell.cli.output import say
 from wakefold_shell.pipes.services import CoreService
 from wakefold_shell.pipes.streams import serve_lines
 
@@ -13,4 +14,6 @@ def serve_core() -> None:
 
     Protocol and operations: docs/other-languages.md. It ends with its input.
     """
+    if sys.stdin.isatty():
+        say("reading requests from the terminal, a JSON object a line; Ctrl-D ends it.")
     serve_lines(sys.stdin.buffer, sys.stdout.buffer, CoreService().answer)
