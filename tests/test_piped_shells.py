@@ -24,8 +24,6 @@ from wakefold_shell.errors import ShellError
 
 HERE = Path(__file__).parent
 VECTORS = HERE / "vectors"
-NODE_SHELL = HERE / "node_shell" / "shell.mjs"
-WAKEFOLD = (sys.executable, "-c", "from wakefold_shell.cli import main; main()")
 
 RUDIMENT = """
 import json, os, sys, time
@@ -71,16 +69,6 @@ def fail_first(directory: Path, program: str, seconds_max: float = 10) -> tuple[
     (report,) = judge(directory, [sys.executable, "-c", RUDIMENT + program], seconds_max)
     assert report.passed == 0
     return report.failures[0].reason, report.failures[0].said
-
-
-@pytest.mark.needs("node")
-def test_a_shell_in_javascript_plays_every_transcript() -> None:
-    """Owner and tools, by a program of less than 200 lines that uses the core over a second pipe."""
-    assert len(NODE_SHELL.read_text("utf-8").splitlines()) < 200
-    command = shlex.join(["node", str(NODE_SHELL), *WAKEFOLD, "serve-core"])
-    done = wakefold("conformance", VECTORS, "--only", "owner", "--only", "tools", "--shell", command)
-    assert done.stdout.splitlines()[-1] == "363 passed, 0 failed", done.stdout
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_shell_that_waits_for_each_reply_plays_a_sample(tmp_path: Path) -> None:
@@ -194,7 +182,7 @@ def test_a_program_that_keeps_the_world_going_is_stopped(few: Path) -> None:
         "  send(id=told, ok=None)"
     )
     (report,) = judge(sample(few, "owner", 103), [sys.executable, "-c", RUDIMENT + program])
-    reason = "the shell goes on and on: more than 5000 things happened in a transcript, after "
+    reason = "the shell goes on and on: more than 3000 things happened in a transcript, after "
     assert report.failures[1].reason == f"{reason}'timer_fired'."
 
 

@@ -27,7 +27,7 @@ from wakefold_shell.pipes.messages import (
 )
 from wakefold_shell.pipes.spelling import Reader, spell
 
-HAPPENINGS_MAX: Final = 5000
+HAPPENINGS_MAX: Final = 3000
 """How much may happen in one transcript: a timer that is set again at once would never end."""
 
 _OUTCOMES: Final[dict[str, say.FlushOutcome]] = {"ok": "ok", "false": "false", "throw": "throw"}
