@@ -1,9 +1,14 @@
+"""Laws of receipts and views: what people are told of a dispatch, and of what is still to come.
+
+This module decides what a receipt owes the log that it is read from. It refuses to know how a receipt
+is shown.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from returns.pipeline import is_successful
 from returns.result import Failure, Success
 
@@ -26,6 +31,8 @@ from wakefold.receipts import DispatchReceipt, Receipt, list_receipts, present_d
 from wakefold.recurrence import SEED
 from wakefold.rejections import CorruptScheduleLog
 from wakefold.views import list_views
+from wakefold_laws.drawing import assume, st
+from wakefold_laws.laws import law
 from wakefold_laws.log_model import BrokenLog, Log
 from wakefold_laws.strategies import broken_logs, ids, instants, logs, moments
 
@@ -50,17 +57,18 @@ def present_all(events: Sequence[Event], seed_length: int) -> list[object]:
     return shown
 
 
-@given(log=logs())
-def test_the_list_of_receipts_is_each_dispatch_presented(log: Log) -> None:
+@law(log=logs())
+def the_list_of_receipts_is_each_dispatch_presented(log: Log) -> None:
     """One pass over a log gives what presenting each dispatch gives, inherited ones and forks that
-    use ids again included."""
+    use ids again included.
+    """
     assert list(list_receipts(iter(log.events), log.seed_length).unwrap()) == present_all(
         log.events, log.seed_length
     )
 
 
-@given(log=logs())
-def test_every_dispatch_has_the_receipt_of_its_occurrence(log: Log) -> None:
+@law(log=logs())
+def every_dispatch_has_the_receipt_of_its_occurrence(log: Log) -> None:
     """Exactly the dispatches of a valid log have receipts, for the occurrences that they stand for."""
     receipts = list_receipts(log.events, log.seed_length).unwrap()
     assert tuple((one.seq, one.receipt.occurrence_ms) for one in receipts) == log.occurrences
@@ -70,10 +78,11 @@ def test_every_dispatch_has_the_receipt_of_its_occurrence(log: Log) -> None:
     ]
 
 
-@given(log=logs())
-def test_a_receipt_tells_what_the_record_said_when_it_was_dispatched(log: Log) -> None:
+@law(log=logs())
+def a_receipt_tells_what_the_record_said_when_it_was_dispatched(log: Log) -> None:
     """In a session's own part a receipt has the prompt of the folded record, and for a repeating one
-    the latest occurrence at or before the acceptance."""
+    the latest occurrence at or before the acceptance.
+    """
     for seq, dispatch in list_dispatches(log.events):
         if seq < log.seed_length:
             continue
@@ -90,8 +99,8 @@ def test_a_receipt_tells_what_the_record_said_when_it_was_dispatched(log: Log) -
             assert receipt.occurrence_ms == record.scheduled_at_ms
 
 
-@given(log=logs(steps_max=8))
-def test_receipts_do_not_change_as_the_log_grows(log: Log) -> None:
+@law(log=logs(steps_max=8))
+def receipts_do_not_change_as_the_log_grows(log: Log) -> None:
     """What a dispatch's receipt says is settled by the events up to it."""
     for seq, _ in list_dispatches(log.events):
         if seq >= log.seed_length:
@@ -99,17 +108,25 @@ def test_receipts_do_not_change_as_the_log_grows(log: Log) -> None:
             assert early == present_dispatch(log.events, seq, log.seed_length)
 
 
-@given(log=logs(), data=st.data(), accepted_ms=st.none() | instants())
-def test_a_dispatch_without_a_live_create_has_no_receipt(
-    log: Log, data: st.DataObject, accepted_ms: int | None
+@st.composite
+def logs_and_strays(draw: st.DrawFn) -> tuple[Log, str]:
+    """A log, and an id that is not live in it: one that has ended, or any."""
+    log = draw(logs())
+    ended = [name for name in log.ledger.seen_ids if name not in log.ledger.records]
+    schedule_id = draw(st.sampled_from(ended) | ids() if ended else ids())
+    assume(schedule_id not in log.ledger.records)
+    return log, schedule_id
+
+
+@law(stray=logs_and_strays(), accepted_ms=st.none() | instants())
+def a_dispatch_without_a_live_create_has_no_receipt(
+    stray: tuple[Log, str], accepted_ms: int | None
 ) -> None:
     """A dispatch whose id is not live in the session's own part is corrupt, whoever else had the id."""
-    ended = [name for name in log.ledger.seen_ids if name not in log.ledger.records]
-    schedule_id = data.draw(st.sampled_from(ended) | ids() if ended else ids())
-    assume(schedule_id not in log.ledger.records)
+    log, schedule_id = stray
     seq = len(log.events)
-    stray = Event(SCHEDULE_CHANGE, seq, 0, encode_change(Dispatch(schedule_id, accepted_ms)))
-    events = [*log.events, stray]
+    dispatch = Dispatch(schedule_id, accepted_ms)
+    events = [*log.events, Event(SCHEDULE_CHANGE, seq, 0, encode_change(dispatch))]
     fault = CorruptScheduleLog("id_not_active", "$.id", seq, schedule_id)
     assert present_dispatch(events, seq, log.seed_length) == Failure(fault)
     assert list_receipts(events, log.seed_length) == Failure(fault)
@@ -122,7 +139,7 @@ def lawless_logs(draw: st.DrawFn) -> tuple[list[Event], int]:
     return events, draw(st.sampled_from((len(events), 0)) | st.integers(0, len(events)))
 
 
-FEW: tuple[Change, ...] = (
+FEW: Final[tuple[Change, ...]] = (
     Create(EveryRecord("a", "p", 300, 0)),
     Create(EveryRecord("a", "q", 600, 300_000)),
     Create(AtRecord("b", "p", 0)),
@@ -136,11 +153,11 @@ lawless_data = st.lists(
 )
 
 
-@settings(max_examples=10 * settings().max_examples)
-@given(drawn=lawless_logs())
-def test_receipts_are_listed_alike_or_not_at_all(drawn: tuple[list[Event], int]) -> None:
+@law(times=10, drawn=lawless_logs())
+def receipts_are_listed_alike_or_not_at_all(drawn: tuple[list[Event], int]) -> None:
     """Of any log the list of receipts is each dispatch presented; there is none exactly if one of them
-    has none or a change of the session's own part is malformed."""
+    has none or a change of the session's own part is malformed.
+    """
     events, seed_length = drawn
     shown = present_all(events, seed_length)
     listed = list_receipts(events, seed_length)
@@ -152,8 +169,8 @@ def test_receipts_are_listed_alike_or_not_at_all(drawn: tuple[list[Event], int])
         assert list(listed.unwrap()) == shown
 
 
-@given(log=broken_logs())
-def test_receipts_are_total(log: BrokenLog) -> None:
+@law(log=broken_logs())
+def receipts_are_total(log: BrokenLog) -> None:
     """A broken log has receipts or is corrupt; up to its fault it has the receipts of a valid log."""
     sound = log.events[: log.index]
     assert is_successful(list_receipts(sound, log.seed_length))
@@ -164,7 +181,8 @@ def test_receipts_are_total(log: BrokenLog) -> None:
         assert listed.failure().code == "corrupt_schedule_log"
 
 
-def test_a_malformed_inherited_change_takes_no_receipt_away() -> None:
+@law()
+def a_malformed_inherited_change_takes_no_receipt_away() -> None:
     """A malformed change that no dispatch looks back upon leaves the list of receipts as it is."""
     record = AtRecord("schedule-1", "p", 0)
     data = ({"version": 2}, encode_change(Create(record)), encode_change(Dispatch(record.id)))
@@ -174,19 +192,19 @@ def test_a_malformed_inherited_change_takes_no_receipt_away() -> None:
     assert list_receipts(events, 1) == Success((DispatchReceipt(2, 0, receipt),))
 
 
-@given(log=logs(steps_max=6), data=st.data())
-def test_a_place_outside_the_log_is_corrupt(log: Log, data: st.DataObject) -> None:
+@law(log=logs(steps_max=6), beyond=st.integers(0, 9) | st.integers(min_value=0))
+def a_place_outside_the_log_is_corrupt(log: Log, beyond: int) -> None:
     """A seq that names no event of the log, or an event of another seq, has no receipt."""
-    outside = st.integers(max_value=-1) | st.integers(min_value=len(log.events))
     fault = Failure(CorruptScheduleLog("bad_dispatch_seq"))
-    assert present_dispatch(log.events, data.draw(outside), log.seed_length) == fault
+    for outside in (-1 - beyond, len(log.events) + beyond):
+        assert present_dispatch(log.events, outside, log.seed_length) == fault
     if log.events:
         shifted = [Event(e.type, e.seq + 1, e.time_ms, e.data) for e in log.events]
         assert present_dispatch(shifted, 0, 0) == fault
 
 
-@given(log=logs(steps_max=6), beyond=st.integers(1, 10))
-def test_a_seed_length_beyond_the_log_is_corrupt(log: Log, beyond: int) -> None:
+@law(log=logs(steps_max=6), beyond=st.integers(1, 10))
+def a_seed_length_beyond_the_log_is_corrupt(log: Log, beyond: int) -> None:
     """A seed length outside the log makes every receipt of it corrupt."""
     fault = Failure(CorruptScheduleLog("bad_seed_length"))
     for seed_length in (-beyond, len(log.events) + beyond):
@@ -194,8 +212,8 @@ def test_a_seed_length_beyond_the_log_is_corrupt(log: Log, beyond: int) -> None:
         assert list_receipts(log.events, seed_length) == fault
 
 
-@given(log=logs())
-def test_events_that_are_no_dispatch_have_no_receipt(log: Log) -> None:
+@law(log=logs())
+def events_that_are_no_dispatch_have_no_receipt(log: Log) -> None:
     """A create, a delete and every foreign event are presented as nothing."""
     dispatched = {seq for seq, _ in list_dispatches(log.events)}
     for event in log.events:
@@ -203,11 +221,19 @@ def test_events_that_are_no_dispatch_have_no_receipt(log: Log) -> None:
             assert present_dispatch(log.events, event.seq, log.seed_length) == Success(None)
 
 
-@given(log=logs(), data=st.data())
-def test_a_view_tells_what_is_overdue_and_what_the_gate_holds(log: Log, data: st.DataObject) -> None:
+@st.composite
+def logs_and_moments(draw: st.DrawFn) -> tuple[Log, int]:
+    """A log, and an instant (epoch ms) that may matter to it."""
+    log = draw(logs())
+    return log, draw(moments(log.ledger))
+
+
+@law(moment=logs_and_moments())
+def a_view_tells_what_is_overdue_and_what_the_gate_holds(moment: tuple[Log, int]) -> None:
     """A record is overdue from its target on; only a repeating one that is overdue while the gate is
-    closed tells when it may go, and only if that instant has a text."""
-    now_ms = data.draw(moments(log.ledger))
+    closed tells when it may go, and only if that instant has a text.
+    """
+    log, now_ms = moment
     last_ms = log.ledger.last_accepted_at_ms
     views = list_views(log.ledger, now_ms)
     assert [view.record for view in views] == list(list_active(log.ledger))

@@ -1,3 +1,9 @@
+"""Laws of what is stored: changes, JSON text, instants, trimmed text and integers.
+
+This module decides what decoding and encoding owe each other and the words of spec sections 2 and 3. It
+refuses to know what a change does to a ledger.
+"""
+
 from __future__ import annotations
 
 import copy
@@ -5,11 +11,8 @@ import json
 import sys
 import unicodedata
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from returns.result import Result, Success
 
 from wakefold.events import (
@@ -33,27 +36,34 @@ from wakefold.instants import (
 )
 from wakefold.json_text import format_json, parse_json
 from wakefold.rejections import CorruptScheduleLog
+from wakefold_laws.drawing import st
+from wakefold_laws.laws import law
 from wakefold_laws.strategies import changes, instants, json_values, prompts
 
-OTHER_TYPES: tuple[object, ...] = (None, True, False, 0, 1.5, "x", [], {})
-KNOWN_KEYS = {
+OTHER_TYPES: Final[tuple[object, ...]] = (None, True, False, 0, 1.5, "x", [], {})
+KNOWN_KEYS: Final = {
     "version", "operation", "schedule", "id", "acceptedAt",
     "kind", "prompt", "afterSeconds", "everySeconds", "scheduledAt",
 }  # fmt: skip
-DAYS_IN_400_YEARS = 146_097
+DAYS_IN_400_YEARS: Final = 146_097
+NO_NUMBERS: Final[tuple[object, ...]] = (True, False, None, "300", b"300", [300], {}, 300j)
+SECONDS_BOUNDS: Final = (("after", 1, MAX_SAFE_INTEGER), ("every", 300, MAX_SAFE_INTEGER // 1000))
 odd_characters = st.sampled_from("0\uff10\u0660\n \0") | st.characters(exclude_categories=())
 
 
 def is_corrupt(decoded: Result[Change, CorruptScheduleLog]) -> bool:
+    """Whether decoding failed, with the one code that there is for it."""
     fault = decoded.swap().value_or(None)
     return isinstance(fault, CorruptScheduleLog) and fault.code == "corrupt_schedule_log"
 
 
 def list_objects(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """The JSON objects of an encoded change: itself, and the schedule of a create."""
     return [data, data["schedule"]] if "schedule" in data else [data]
 
 
 def json_type(value: object) -> str:
+    """The type of a value as JSON has it, where all numbers are one type."""
     return "number" if type(value) in (int, float) else type(value).__name__
 
 
@@ -76,16 +86,16 @@ def list_mutations(change: Change, extra: str) -> Iterator[tuple[str, object]]:
                 yield f"{key or extra} <- {value!r}", data
 
 
-@given(change=changes())
-def test_a_change_decodes_as_it_was_encoded(change: Change) -> None:
+@law(change=changes())
+def a_change_decodes_as_it_was_encoded(change: Change) -> None:
     """Decoding an encoded change gives the change again, with its keys in any order."""
     data = encode_change(change)
     assert decode_change(data) == Success(change)
     assert decode_change(dict(reversed(data.items()))) == Success(change)
 
 
-@given(change=changes())
-def test_a_change_survives_json_text(change: Change) -> None:
+@law(change=changes())
+def a_change_survives_json_text(change: Change) -> None:
     """A change written as JSON text and read back, here or by another parser, is the same change."""
     text = format_json(encode_change(change))
     assert decode_change(parse_json(text)) == Success(change)
@@ -94,10 +104,11 @@ def test_a_change_survives_json_text(change: Change) -> None:
     text.encode()  # no lone surrogate is left bare
 
 
-@given(change=changes(), extra=st.sampled_from(("note", "__proto__", "Id")) | prompts())
-def test_every_single_mutation_of_a_change_is_refused(change: Change, extra: str) -> None:
+@law(change=changes(), extra=st.sampled_from(("note", "__proto__", "Id")) | prompts())
+def every_single_mutation_of_a_change_is_refused(change: Change, extra: str) -> None:
     """An extra key, a dropped key or a value of another type makes a change corrupt; one may drop
-    `acceptedAt`, which leaves the dispatch of a one-shot."""
+    `acceptedAt`, which leaves the dispatch of a one-shot.
+    """
     if extra in KNOWN_KEYS:
         extra += "2"
     for name, data in list_mutations(change, extra):
@@ -109,8 +120,8 @@ def test_every_single_mutation_of_a_change_is_refused(change: Change, extra: str
             assert is_corrupt(decoded), name
 
 
-@given(change=changes())
-def test_whole_numbers_may_be_spelled_as_doubles(change: Change) -> None:
+@law(change=changes())
+def whole_numbers_may_be_spelled_as_doubles(change: Change) -> None:
     """`300.0` and `3e2` are the integer 300, in the version as in the seconds; `300.5` is not."""
     data = encode_change(change)
     for fields in list_objects(data):
@@ -122,12 +133,10 @@ def test_whole_numbers_may_be_spelled_as_doubles(change: Change) -> None:
     assert is_corrupt(decode_change(data))
 
 
-@pytest.mark.parametrize(
-    ("kind", "least", "most"),
-    [("after", 1, MAX_SAFE_INTEGER), ("every", 300, MAX_SAFE_INTEGER // 1000)],
-)
-def test_seconds_are_read_exactly_within_their_bounds(kind: str, least: int, most: int) -> None:
+@law(bounds=st.sampled_from(SECONDS_BOUNDS))
+def seconds_are_read_exactly_within_their_bounds(bounds: tuple[str, int, int]) -> None:
     """Delays are read from 1 s to 2 ** 53 - 1 s, rates from 300 s while their milliseconds are safe."""
+    kind, least, most = bounds
     for seconds, fits in ((least - 1, False), (least, True), (most, True), (most + 1, False)):
         head = {"id": "a", "kind": kind, "prompt": "p", f"{kind}Seconds": seconds}
         schedule = {**head, "scheduledAt": "2027-02-01T09:00:00.000Z"}
@@ -135,42 +144,42 @@ def test_seconds_are_read_exactly_within_their_bounds(kind: str, least: int, mos
         assert is_corrupt(decoded) == (not fits)
 
 
-@given(data=json_values())
-def test_decoding_is_total(data: object) -> None:
+@law(data=json_values())
+def decoding_is_total(data: object) -> None:
     """Any JSON value decodes to a change or to a corrupt log, and is never changed by it."""
     before = copy.deepcopy(data)
     assert is_corrupt(decode_change(data))
     assert data == before
 
 
-@given(value=json_values())
-def test_json_text_reads_back(value: object) -> None:
+@law(value=json_values())
+def json_text_reads_back(value: object) -> None:
     """JSON text, written by us, reads back as the value here and by the standard parser."""
     text = format_json(value)
     assert parse_json(text) == value
     assert json.loads(text) == value
 
 
-@given(instant_ms=instants() | st.integers(MIN_INSTANT_MS, MAX_INSTANT_MS))
-def test_instant_text_reads_back(instant_ms: int) -> None:
+@law(instant_ms=instants() | st.integers(MIN_INSTANT_MS, MAX_INSTANT_MS))
+def instant_text_reads_back(instant_ms: int) -> None:
     """Formatting an instant and parsing the text gives the instant, over the whole range."""
     text = format_instant(instant_ms)
     assert len(text) == len("2027-02-01T09:00:00.000Z")
     assert parse_instant(text) == instant_ms
 
 
-@given(instant_ms=instants(), later_ms=instants())
-def test_instant_text_sorts_as_the_instants_do(instant_ms: int, later_ms: int) -> None:
+@law(instant_ms=instants(), later_ms=instants())
+def instant_text_sorts_as_the_instants_do(instant_ms: int, later_ms: int) -> None:
     """Of two instants the earlier one has the lesser text."""
     texts = format_instant(instant_ms), format_instant(later_ms)
     assert (texts[0] < texts[1]) == (instant_ms < later_ms)
 
 
-@given(
+@law(
     year=st.integers(0, 9999), month=st.integers(0, 13), day=st.integers(0, 32),
     hour=st.integers(0, 25), minute=st.integers(0, 61), second=st.integers(0, 61),
 )  # fmt: skip
-def test_an_instant_names_a_real_day_and_time(
+def an_instant_names_a_real_day_and_time(
     year: int, month: int, day: int, hour: int, minute: int, second: int
 ) -> None:
     """Canonical text is an instant exactly if the calendar has its day and the clock its time."""
@@ -188,8 +197,8 @@ def test_an_instant_names_a_real_day_and_time(
             assert parse_instant(later) == parsed + DAYS_IN_400_YEARS * 86_400_000
 
 
-@given(instant_ms=instants(), place=st.integers(0, 24), added=odd_characters)
-def test_no_other_spelling_of_an_instant_is_canonical(instant_ms: int, place: int, added: str) -> None:
+@law(instant_ms=instants(), place=st.integers(0, 24), added=odd_characters)
+def no_other_spelling_of_an_instant_is_canonical(instant_ms: int, place: int, added: str) -> None:
     """A character more, less or foreign makes an instant's text unreadable; a digit names another."""
     text = format_instant(instant_ms)
     assert parse_instant(text[:place] + added + text[place:]) is None
@@ -200,7 +209,8 @@ def test_no_other_spelling_of_an_instant_is_canonical(instant_ms: int, place: in
         assert read is None or format_instant(read) == changed
 
 
-def test_trim_removes_the_white_space_of_ecmascript_and_nothing_else() -> None:
+@law()
+def trim_removes_the_white_space_of_ecmascript_and_nothing_else() -> None:
     """Of all characters, `trim` removes TAB, LF, VT, FF, CR, U+2028, U+2029, U+FEFF and category Zs."""
     white = {"\t", "\n", "\v", "\f", "\r", "\u2028", "\u2029", "\ufeff"}
     every = map(chr, range(sys.maxunicode + 1))
@@ -211,8 +221,8 @@ def test_trim_removes_the_white_space_of_ecmascript_and_nothing_else() -> None:
         assert trim(f"{character}a{character}b{character}{character}") == f"a{character}b"
 
 
-@given(text=st.text(st.characters(exclude_categories=()) | st.sampled_from(" \t\u2028\ufeff\x1c\x85")))
-def test_trim_is_idempotent_and_only_cuts(text: str) -> None:
+@law(text=st.text(st.characters(exclude_categories=()) | st.sampled_from(" \t\u2028\ufeff\x1c\x85")))
+def trim_is_idempotent_and_only_cuts(text: str) -> None:
     """What `trim` leaves is a part of the text that is its own trim, empty or fit for a prompt."""
     trimmed = trim(text)
     assert trim(trimmed) == trimmed
@@ -221,8 +231,8 @@ def test_trim_is_idempotent_and_only_cuts(text: str) -> None:
     assert is_trimmed(text) == (text != "" and trimmed == text)
 
 
-@given(number=st.sampled_from((2**53, 2**53 - 1, -(2**53), 1 - 2**53)) | st.integers(-(2**54), 2**54))
-def test_a_safe_integer_has_at_most_53_bits(number: int) -> None:
+@law(number=st.sampled_from((2**53, 2**53 - 1, -(2**53), 1 - 2**53)) | st.integers(-(2**54), 2**54))
+def a_safe_integer_has_at_most_53_bits(number: int) -> None:
     """An integer is safe exactly if its absolute value is below 2 ** 53, as an int and as a double."""
     expected = number if abs(number) < 2**53 else None
     assert read_safe_integer(number) == expected
@@ -231,21 +241,21 @@ def test_a_safe_integer_has_at_most_53_bits(number: int) -> None:
         assert type(read_safe_integer(float(number))) is int
 
 
-@given(number=st.floats())
-def test_a_double_is_an_integer_only_without_a_fraction(number: float) -> None:
+@law(number=st.floats())
+def a_double_is_an_integer_only_without_a_fraction(number: float) -> None:
     """A double is a safe integer exactly if it has no fraction and stands within 2 ** 53 - 1."""
     whole = abs(number) <= MAX_SAFE_INTEGER and number % 1 == 0
     assert read_safe_integer(number) == (number if whole else None)
 
 
-@pytest.mark.parametrize("value", [True, False, None, "300", b"300", [300], {}, 300j])
-def test_nothing_but_a_number_is_an_integer(value: object) -> None:
+@law(value=st.sampled_from(NO_NUMBERS))
+def nothing_but_a_number_is_an_integer(value: object) -> None:
     """Booleans, texts and everything else that is no JSON number are no integers."""
     assert read_safe_integer(value) is None
 
 
-@given(schedule_id=prompts(), instant_ms=instants())
-def test_the_encoded_keys_stand_in_the_order_of_the_page(schedule_id: str, instant_ms: int) -> None:
+@law(schedule_id=prompts(), instant_ms=instants())
+def the_encoded_keys_stand_in_the_order_of_the_page(schedule_id: str, instant_ms: int) -> None:
     """Encoded changes have the keys of spec section 3, in its order."""
     record = EveryRecord(schedule_id, "p", 300, instant_ms)
     assert list(encode_change(Create(record))) == ["version", "operation", "schedule"]

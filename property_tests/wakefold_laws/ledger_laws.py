@@ -1,13 +1,16 @@
+"""Laws of the ledger: what a log comes to, and when it is corrupt.
+
+This module decides what folding, evolving and validating owe each other and a model that never folds
+(`log_model`). It refuses to know what a ledger is good for.
+"""
+
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
 from functools import partial, reduce
-from typing import Any
+from typing import Any, TypeVar
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
 
@@ -25,8 +28,10 @@ from wakefold.events import (
 from wakefold.instants import MAX_INSTANT_MS
 from wakefold.ledger import Ledger, evolve, fold, list_active, validate
 from wakefold.recurrence import PUBLISHED, SEED, Profile
-from wakefold.rejections import CorruptScheduleLog, LogRule
+from wakefold.rejections import CorruptScheduleLog
 from wakefold.requests import allocate_id
+from wakefold_laws.drawing import st
+from wakefold_laws.laws import law
 from wakefold_laws.log_model import BROKEN_RULES, BrokenLog, Log
 from wakefold_laws.strategies import (
     broken_logs,
@@ -40,10 +45,15 @@ from wakefold_laws.strategies import (
 
 Folded = Result[Ledger, CorruptScheduleLog]
 
+AnyLog = TypeVar("AnyLog", bound=Log | BrokenLog)
+
 any_data = changes().map(encode_change) | json_values()
+garbage_rows = st.tuples(st.sampled_from((SCHEDULE_CHANGE, "user/message")), any_data)
+places = st.integers(0, 2**16)
 
 
 def fold_by_steps(events: Sequence[Event], seed_length: int, profile: Profile) -> Folded:
+    """The fold of a log by one `evolve` for each of its events."""
     empty: Folded = Success(Ledger(profile=profile, seed_length=seed_length))
     return reduce(lambda state, event: state.bind(partial(_evolve, event)), events, empty)
 
@@ -64,8 +74,8 @@ def candidates(draw: st.DrawFn, ledger: Ledger) -> Event:
     return Event(kind, ledger.position, 0, data)
 
 
-@given(log=logs())
-def test_a_valid_log_folds_to_what_its_writer_did(log: Log) -> None:
+@law(log=logs())
+def a_valid_log_folds_to_what_its_writer_did(log: Log) -> None:
     """Folding a valid log gives the records, ids and last batch of the model that wrote it."""
     ledger = fold(log.events, log.seed_length, log.profile).unwrap()
     assert ledger == log.ledger
@@ -73,66 +83,71 @@ def test_a_valid_log_folds_to_what_its_writer_did(log: Log) -> None:
     assert list(ledger.seen_ids) == list(log.ledger.seen_ids)
 
 
-@given(log=logs() | broken_logs())
-def test_fold_equals_evolving_step_by_step(log: Log | BrokenLog) -> None:
+@law(log=logs() | broken_logs())
+def fold_equals_evolving_step_by_step(log: Log | BrokenLog) -> None:
     """One pass over a log, valid or broken, gives the same value as one evolve for each event."""
     whole = fold(iter(log.events), log.seed_length, log.profile)
     assert whole == fold_by_steps(log.events, log.seed_length, log.profile)
 
 
-@given(log=logs() | broken_logs(), data=st.data())
-def test_one_more_event_folds_as_it_evolves(log: Log | BrokenLog, data: st.DataObject) -> None:
+@st.composite
+def continued_logs(draw: st.DrawFn, any_logs: st.SearchStrategy[AnyLog]) -> tuple[AnyLog, Event]:
+    """A log, and an event that may or may not follow it."""
+    log = draw(any_logs)
+    ledger = log.ledger if isinstance(log, Log) else Ledger(position=len(log.events))
+    return log, draw(candidates(ledger))
+
+
+@law(continued=continued_logs(logs() | broken_logs()))
+def one_more_event_folds_as_it_evolves(continued: tuple[Log | BrokenLog, Event]) -> None:
     """`fold(xs + [x])` equals `fold(xs)` followed by evolving `x`, whether `x` may follow or not."""
+    log, event = continued
     before = fold(log.events, log.seed_length, log.profile)
-    event = data.draw(candidates(before.value_or(Ledger(position=len(log.events)))))
     after = fold([*log.events, event], log.seed_length, log.profile)
     assert after == before.bind(partial(_evolve, event))
 
 
-@given(log=logs(), data=st.data())
-def test_validate_agrees_with_fold_on_a_candidate(log: Log, data: st.DataObject) -> None:
+@law(continued=continued_logs(logs()))
+def validate_agrees_with_fold_on_a_candidate(continued: tuple[Log, Event]) -> None:
     """`validate` gives the candidate back exactly if the log with it folds, else the fold's failure."""
+    log, event = continued
     ledger = fold(log.events, log.seed_length, log.profile).unwrap()
-    event = data.draw(candidates(ledger))
     after = fold([*log.events, event], log.seed_length, log.profile)
     assert validate(ledger, event) == after.map(lambda _: event)
 
 
-@given(log=logs(steps_max=10))
-def test_every_prefix_of_a_valid_log_is_valid(log: Log) -> None:
+@law(log=logs(steps_max=10))
+def every_prefix_of_a_valid_log_is_valid(log: Log) -> None:
     """A valid log cut anywhere in its own part is valid, and folds to its length."""
     for length in range(log.seed_length, len(log.events) + 1):
         ledger = fold(log.events[:length], log.seed_length, log.profile).unwrap()
         assert ledger.position == length
 
 
-@pytest.mark.parametrize("rule", BROKEN_RULES)
-@settings(max_examples=settings().max_examples // 3)
-@given(data=st.data())
-def test_a_broken_log_fails_at_the_planted_fault(rule: LogRule, data: st.DataObject) -> None:
+@law(times=1 / 3, log={rule: broken_logs(rule=rule) for rule in BROKEN_RULES})
+def a_broken_log_fails_at_the_planted_fault(log: BrokenLog) -> None:
     """A broken log folds up to its fault and fails there, by place and rule, whatever follows."""
-    log = data.draw(broken_logs(rule=rule))
     assert is_successful(fold(log.events[: log.index], log.seed_length, log.profile))
     fault = fold(log.events, log.seed_length, log.profile).failure()
-    assert (fault.code, fault.index, fault.rule) == ("corrupt_schedule_log", log.index, rule)
+    assert (fault.code, fault.index, fault.rule) == ("corrupt_schedule_log", log.index, log.rule)
 
 
-@given(log=logs(), data=st.data())
-def test_inherited_events_are_not_read(log: Log, data: st.DataObject) -> None:
+@law(log=logs(), garbage=st.lists(garbage_rows, min_size=4, max_size=4))
+def inherited_events_are_not_read(log: Log, garbage: list[tuple[str, object]]) -> None:
     """A fork folds the same whatever stands in the place of its inherited events."""
-    types = st.sampled_from((SCHEDULE_CHANGE, "user/message"))
-    garbage = [
-        Event(data.draw(types), seq, 0, data.draw(any_data)) for seq in range(min(log.seed_length, 4))
-    ]
-    events = [*garbage, *log.events[len(garbage) :]]
+    inherited = [Event(kind, seq, 0, data) for seq, (kind, data) in enumerate(garbage)]
+    replaced = inherited[: log.seed_length]
+    events = [*replaced, *log.events[len(replaced) :]]
     assert fold(events, log.seed_length, log.profile) == Success(log.ledger)
 
 
-@given(log=logs(), data=st.data())
-def test_foreign_events_change_nothing_but_the_position(log: Log, data: st.DataObject) -> None:
+@law(log=logs(), place=places, rows=st.lists(foreign_events()))
+def foreign_events_change_nothing_but_the_position(
+    log: Log, place: int, rows: list[tuple[str, object]]
+) -> None:
     """Events of other types, put anywhere, leave what a log comes to as it was."""
-    place = data.draw(st.integers(log.seed_length, len(log.events)))
-    foreign = [Event(kind, 0, 0, held) for kind, held in data.draw(st.lists(foreign_events()))]
+    place = log.seed_length + place % (len(log.events) - log.seed_length + 1)
+    foreign = [Event(kind, 0, 0, held) for kind, held in rows]
     events = [*log.events[:place], *foreign, *log.events[place:]]
     ledger = fold(events, log.seed_length, log.profile).unwrap()
     assert ledger.position == len(events)
@@ -140,23 +155,24 @@ def test_foreign_events_change_nothing_but_the_position(log: Log, data: st.DataO
     assert ledger.last_accepted_at_ms == log.ledger.last_accepted_at_ms
 
 
-@given(log=logs(steps_max=4), data=st.data())
-def test_a_seed_length_outside_the_log_is_corrupt(log: Log, data: st.DataObject) -> None:
+@law(
+    log=logs(steps_max=4),
+    beyond=st.integers(min_value=1),
+    strange=st.sampled_from((None, True, "0", 0.5, float("nan"), float("inf"), [0])),
+)
+def a_seed_length_outside_the_log_is_corrupt(log: Log, beyond: int, strange: Any) -> None:  # noqa: ANN401 - no type fits
     """A seed length that is no safe integer from 0 to the log's length makes the log corrupt."""
-    length = len(log.events)
-    outside = st.integers(max_value=-1) | st.integers(min_value=length + 1)
-    strange = st.sampled_from((None, True, "0", 0.5, float("nan"), float("inf"), [0]))
-    seed_length: Any = data.draw(outside | strange)
     fault = CorruptScheduleLog(rule="bad_seed_length")
-    assert fold(log.events, seed_length, log.profile) == Failure(fault)
+    for seed_length in (-beyond, len(log.events) + beyond, strange):
+        assert fold(log.events, seed_length, log.profile) == Failure(fault)
 
 
-@given(
+@law(
     log=logs(),
     last_ms=st.sampled_from((MAX_INSTANT_MS - 300_000, MAX_INSTANT_MS - 299_999, MAX_INSTANT_MS))
     | st.integers(MAX_INSTANT_MS - 600_000, MAX_INSTANT_MS),
 )
-def test_an_exhausted_gate_ends_exactly_the_repeating_records(log: Log, last_ms: int) -> None:
+def an_exhausted_gate_ends_exactly_the_repeating_records(log: Log, last_ms: int) -> None:
     """Repeating records are shown exactly while the gate opens before year 10,000 or there is none."""
     for profile, open_again in ((SEED, last_ms + 300_000 <= MAX_INSTANT_MS), (PUBLISHED, True)):
         records = log.ledger.records
@@ -165,8 +181,8 @@ def test_an_exhausted_gate_ends_exactly_the_repeating_records(log: Log, last_ms:
         assert list_active(ledger) == tuple(shown)
 
 
-@given(log=logs())
-def test_seen_ids_are_the_created_ids_each_once(log: Log) -> None:
+@law(log=logs())
+def seen_ids_are_the_created_ids_each_once(log: Log) -> None:
     """Every id that a session created is seen once, in create order, ended or not."""
     ledger = fold(log.events, log.seed_length, log.profile).unwrap()
     own = [event for event in log.events[log.seed_length :] if event.type == SCHEDULE_CHANGE]
@@ -175,16 +191,16 @@ def test_seen_ids_are_the_created_ids_each_once(log: Log) -> None:
     assert len(set(ledger.seen_ids)) == len(made)
 
 
-@given(seen=st.lists(st.integers(1, 9).map("schedule-{}".format) | ids(), unique=True))
-def test_an_allocated_id_is_the_first_free_one_from_the_count(seen: list[str]) -> None:
+@law(seen=st.lists(st.integers(1, 9).map("schedule-{}".format) | ids(), unique=True))
+def an_allocated_id_is_the_first_free_one_from_the_count(seen: list[str]) -> None:
     """A new id is `schedule-N` for the least N above the number of seen ids that none of them has."""
     numbers = itertools.count(len(seen) + 1)
     free = next(number for number in numbers if f"schedule-{number}" not in seen)
     assert allocate_id(Ledger(seen_ids=dict.fromkeys(seen))) == f"schedule-{free}"
 
 
-@given(log=logs(), count=st.integers(1, 12))
-def test_allocated_ids_are_never_used_again(log: Log, count: int) -> None:
+@law(log=logs(), count=st.integers(1, 12))
+def allocated_ids_are_never_used_again(log: Log, count: int) -> None:
     """However many records are created and deleted, each allocated id is new and its create valid."""
     ledger = log.ledger
     for _ in range(count):

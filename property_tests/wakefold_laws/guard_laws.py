@@ -1,4 +1,8 @@
-"""What the guard counts and decides, whichever way it comes to know the log."""
+"""Laws of the guard: what it counts and decides, whichever way it comes to know the log.
+
+This module decides what counting, restarting, words and reaping owe each other. It refuses to know what
+the limits are good for.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,13 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from msgspec import Struct
 
 from wakefold.events import (
     SCHEDULE_CHANGE,
     AtRecord,
-    Change,
     Create,
     Delete,
-    Dispatch,
     Event,
     EveryRecord,
     encode_change,
@@ -26,7 +26,6 @@ from wakefold.guard import (
     Hold,
     Refusal,
     Stop,
-    StopKey,
     admit,
     find_hold,
     find_not_before,
@@ -36,12 +35,10 @@ from wakefold.guard import (
 from wakefold.guard_config import GuardConfig, QuietHours
 from wakefold.ledger import Ledger, evolve, fold, list_active
 from wakefold.lifecycle import advance
-from wakefold.owners import Owner, open_owner
-from wakefold.reaping import Reaped, reap_reminders
+from wakefold.owners import open_owner
 from wakefold.recurrence import PUBLISHED
 from wakefold.requests import allocate_id
-from wakefold.signals import Recorded, StopTold
-from wakefold.tools import Append, Appended, Barrier, Confirmed, Sampled, StepAnswer, ToolStep
+from wakefold.signals import Recorded
 from wakefold.wakeups import (
     DAY_MS,
     HOUR_MS,
@@ -50,10 +47,12 @@ from wakefold.wakeups import (
     count_wakeups,
     follow_wakeups,
 )
+from wakefold_laws.drawing import st
+from wakefold_laws.guard_bench import START_MS, Bench
+from wakefold_laws.laws import law
 from wakefold_laws.log_model import BrokenLog, Log
 from wakefold_laws.strategies import broken_logs, logs
 
-START_MS: Final = 1_801_472_400_000  # 2027-02-01T09:00:00Z
 WEEK_MS: Final = 7 * DAY_MS
 STEPS_MS: Final = (0, 1, 60_000, 600_000, HOUR_MS, HOUR_MS + 1, DAY_MS, 9 * DAY_MS, -HOUR_MS, -DAY_MS)
 
@@ -124,19 +123,25 @@ def numbers_of(wakeups: Wakeups) -> tuple[int | None, ...]:
     return wakeups.consecutive, wakeups.max_consecutive, wakeups.total, wakeups.word_seq
 
 
-def draw_moment(data: st.DataObject, events: Sequence[Event]) -> int:
-    """A moment near an event, or any; not more than a week before the latest of them."""
+Moment = tuple[int | None, int]
+
+# The place of an event and how far away from it in ms; no place is that of the latest event.
+places = st.integers(0, 2**16)
+moments = st.tuples(places, steps) | st.tuples(st.none(), st.integers(-WEEK_MS, 2 * DAY_MS))
+
+
+def find_moment(events: Sequence[Event], moment: Moment) -> int:
+    """The instant (epoch ms) of a moment; not more than a week before the latest of the events."""
     times_ms = [one.time_ms for one in events] or [START_MS]
     latest_ms = max(times_ms)
-    near = st.builds(int.__add__, st.sampled_from(times_ms), steps)
-    any_time = st.integers(latest_ms - WEEK_MS, latest_ms + 2 * DAY_MS)
-    return max(data.draw(near | any_time), latest_ms - WEEK_MS)
+    place, away_ms = moment
+    near_ms = latest_ms if place is None else times_ms[place % len(times_ms)]
+    return max(near_ms + away_ms, latest_ms - WEEK_MS)
 
 
-@settings(max_examples=3 * settings().max_examples)
-@given(log=stories() | broken_stories(), config=configs, data=st.data())
-def test_counting_on_the_way_is_counting_over_the_log(
-    log: Log | BrokenLog, config: GuardConfig, data: st.DataObject
+@law(times=3, log=stories() | broken_stories(), config=configs, moment=moments)
+def counting_on_the_way_is_counting_over_the_log(
+    log: Log | BrokenLog, config: GuardConfig, moment: Moment
 ) -> None:
     """Event by event, old times forgotten, every verdict is that of a count over the own suffix."""
     own = log.events[log.seed_length :]
@@ -149,18 +154,20 @@ def test_counting_on_the_way_is_counting_over_the_log(
     assert numbers_of(followed) == numbers_of(counted)
     assert counted.total == len(counted.dispatch_times_ms)
     ledger = log.ledger if isinstance(log, Log) else Ledger()
-    now_ms = draw_moment(data, own)
+    now_ms = find_moment(own, moment)
     expected = judge(counted, ledger, config, now_ms)
     assert judge(followed, ledger, config, now_ms) == expected
 
 
-@settings(max_examples=3 * settings().max_examples)
-@given(log=stories(), config=configs, data=st.data())
-def test_a_restart_changes_no_verdict(log: Log, config: GuardConfig, data: st.DataObject) -> None:
+@law(times=3, log=stories(), config=configs, place=places, restart=moments, later=moments)
+def a_restart_changes_no_verdict(
+    log: Log, config: GuardConfig, place: int, restart: Moment, later: Moment
+) -> None:
     """Opened over any prefix, an owner that hears the rest has the ledger and the wakeups of one that
-    never stopped; after the restart it may only take an old stop that deletes nothing for told."""
-    place = data.draw(st.integers(log.seed_length, len(log.events)))
-    now_ms = draw_moment(data, log.events[:place])
+    never stopped; after the restart it may only take an old stop that deletes nothing for told.
+    """
+    place = log.seed_length + place % (len(log.events) - log.seed_length + 1)
+    now_ms = find_moment(log.events[:place], restart)
     owner = open_owner(log.events[:place], log.seed_length, log.profile, config, now_ms).unwrap()
     assert owner.guard is not None
     old = reap(owner.guard.wakeups, owner.ledger or Ledger(), config, now_ms)
@@ -173,24 +180,28 @@ def test_a_restart_changes_no_verdict(log: Log, config: GuardConfig, data: st.Da
     assert owner.guard is not None
     assert whole.guard is not None
     assert numbers_of(owner.guard.wakeups) == numbers_of(whole.guard.wakeups)
-    later_ms = draw_moment(data, log.events)
+    later_ms = find_moment(log.events, later)
     assert find_not_before(owner.guard, later_ms) == find_not_before(whole.guard, later_ms)
     assert judge(owner.guard.wakeups, log.ledger, config, later_ms) == judge(
         count_wakeups(log.events[log.seed_length :], config.reset_kinds), log.ledger, config, later_ms
     )
 
 
-@settings(max_examples=3 * settings().max_examples)
-@given(log=stories(), config=configs, data=st.data())
-def test_a_word_resets_the_streak_and_nothing_else(
-    log: Log, config: GuardConfig, data: st.DataObject
+@law(
+    times=3,
+    log=stories(),
+    config=configs,
+    kind=st.sampled_from(("user", "a2a", "plugin")),
+    moment=moments,
+)
+def a_word_resets_the_streak_and_nothing_else(
+    log: Log, config: GuardConfig, kind: str, moment: Moment
 ) -> None:
     """Admission and the limits of hour and day do not hear it; no stop is a streak's any more."""
     guard = reduce(watch, log.events, Guard(config=config, seed_length=log.seed_length))
-    kind = data.draw(st.sampled_from(("user", "a2a", "plugin")))
     seq = len(log.events)
     spoken = watch(guard, Event("user/message", seq, START_MS, {"source": {"kind": kind}}))
-    now_ms = draw_moment(data, log.events)
+    now_ms = find_moment(log.events, moment)
     before, after = (judge(g.wakeups, log.ledger, config, now_ms) for g in (guard, spoken))
     assert (after.one_shot, after.repeat) == (before.one_shot, before.repeat)
     if kind not in config.reset_kinds:
@@ -207,15 +218,15 @@ def test_a_word_resets_the_streak_and_nothing_else(
         assert after.hold == before.hold
 
 
-@settings(max_examples=3 * settings().max_examples)
-@given(log=stories(), config=configs, data=st.data())
-def test_a_reap_ends_what_caused_it_and_leaves_one_shots(
-    log: Log, config: GuardConfig, data: st.DataObject
+@law(times=3, log=stories(), config=configs, moment=moments)
+def a_reap_ends_what_caused_it_and_leaves_one_shots(
+    log: Log, config: GuardConfig, moment: Moment
 ) -> None:
     """Its deletes may be appended; then no repeating record that caused the stop is active, every
-    one-shot is, and a second look deletes nothing more for the same reason."""
+    one-shot is, and a second look deletes nothing more for the same reason.
+    """
     wakeups = count_wakeups(log.events[log.seed_length :], config.reset_kinds)
-    now_ms = draw_moment(data, log.events)
+    now_ms = find_moment(log.events, moment)
     stop = reap(wakeups, log.ledger, config, now_ms)
     if stop is None:
         return
@@ -239,62 +250,6 @@ def test_a_reap_ends_what_caused_it_and_leaves_one_shots(
     else:
         assert again is not None
         assert again.key == stop.key
-
-
-class Bench:
-    """An owner whose log is written as it goes, and whose agent becomes idle now and then."""
-
-    def __init__(self, config: GuardConfig) -> None:
-        self.now_ms = START_MS
-        self.events: list[Event] = []
-        self.told: list[StopKey] = []
-        self.owner: Owner = open_owner((), 0, PUBLISHED, config).unwrap()
-
-    @property
-    def ledger(self) -> Ledger:
-        """What the log has come to; it is never corrupt here."""
-        assert self.owner.ledger is not None
-        return self.owner.ledger
-
-    def append(self, data: object, kind: str = SCHEDULE_CHANGE) -> None:
-        """Write an event, and report it."""
-        self.events.append(Event(kind, len(self.events), self.now_ms, data))
-        self.owner, _ = advance(self.owner, Recorded(self.events[-1]))
-
-    def change(self, change: Change) -> None:
-        """Write a schedule change."""
-        self.append(encode_change(change))
-
-    def dispatch(self, place: int) -> None:
-        """Let one of the active records go, if there is any."""
-        active = list_active(self.ledger)
-        if active:
-            record = active[place % len(active)]
-            accepted_ms = max(self.now_ms, record.scheduled_at_ms)
-            self.change(Dispatch(record.id, accepted_ms if isinstance(record, EveryRecord) else None))
-
-    def idle(self) -> Reaped:
-        """Run the reaper, and tell what it finds."""
-        program = reap_reminders()
-        step = next(program)
-        while True:
-            try:
-                step = program.send(self._answer(step))
-            except StopIteration as end:
-                reaped = end.value
-                assert isinstance(reaped, Reaped)
-                if reaped.stop is not None:
-                    self.told.append(reaped.stop.key)
-                    self.owner, _ = advance(self.owner, StopTold(reaped.stop.key))
-                return reaped
-
-    def _answer(self, step: ToolStep) -> StepAnswer:
-        if isinstance(step, Barrier):
-            return Confirmed(self.owner.ledger, self.owner.guard)
-        if isinstance(step, Append):
-            self.change(step.change)
-            return Appended()
-        return Sampled(self.now_ms)
 
 
 deeds = st.tuples(
@@ -324,7 +279,8 @@ def do(bench: Bench, deed: str, choice: int) -> None:
 
 def look(bench: Bench) -> None:
     """An idle: nothing that can be deleted for its stop is left, no one-shot is touched, no stop is
-    told that was told before, and none is kept back."""
+    told that was told before, and none is kept back.
+    """
     assert bench.owner.guard is not None
     guard, before = bench.owner.guard, bench.ledger
     trip = reap(guard.wakeups, before, guard.config, bench.now_ms)
@@ -341,11 +297,11 @@ def look(bench: Bench) -> None:
         assert left.to_delete == ()
 
 
-@settings(max_examples=12 * settings().max_examples)
-@given(config=configs, life=st.lists(deeds, min_size=4, max_size=40))
-def test_no_stop_is_told_twice(config: GuardConfig, life: list[tuple[str, int]]) -> None:
+@law(times=12, config=configs, life=st.lists(deeds, min_size=4, max_size=40))
+def no_stop_is_told_twice(config: GuardConfig, life: list[tuple[str, int]]) -> None:
     """Through any life of a session: every stop is acted on at each idle and told once, and its log
-    can be folded at the end as it was followed on the way."""
+    can be folded at the end as it was followed on the way.
+    """
     bench = Bench(config)
     for deed, choice in [*life, ("idle", 0)]:
         do(bench, deed, choice)

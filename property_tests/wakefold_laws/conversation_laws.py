@@ -1,12 +1,14 @@
+"""Laws of the conversation: what the inbox holds, which turn is open, what became of a message.
+
+This module decides what following a log owes to any JSON that it may hold, and to a host that wrote it
+batch by batch and may have lost its end. It refuses to know how an agent answers.
+"""
+
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial, reduce
-from operator import methodcaller
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any, Final
-
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from wakefold.conversations import (
     CONVERSATION_TYPES,
@@ -18,42 +20,23 @@ from wakefold.conversations import (
     TURN_START,
     USER_MESSAGE,
     Conversation,
-    Draft,
-    EndKind,
-    begin_turn,
-    draft_change,
-    end_turn,
     follow,
     list_missing_dispatches,
     make_message,
     name_person,
-    queue_input,
-    record_word,
 )
 from wakefold.deliveries import trace_deliveries
-from wakefold.events import Create, Event, EveryRecord, Record
-from wakefold.framing import frame_batch, frame_decision, frame_one_shot, read_frame
-from wakefold.instants import MAX_INSTANT_MS
-from wakefold.json_text import format_json, parse_json
-from wakefold.ledger import evolve, fold
-from wakefold.receipts import list_receipts
-from wakefold.recurrence import PROFILES, Profile
+from wakefold.events import Event, EveryRecord, Record
+from wakefold.framing import frame_batch, frame_one_shot, read_frame
 from wakefold.wakes import (
     BatchEntry,
-    Wait,
-    decide_due,
-    list_dispatches,
-    list_occurrences,
-    plan_next_wake,
 )
-from wakefold_laws.log_model import join_surrogates, renew
+from wakefold_laws.drawing import st
+from wakefold_laws.host_model import START_MS, HostModel
+from wakefold_laws.laws import law
+from wakefold_laws.log_model import join_surrogates
+from wakefold_laws.session_strategies import hosts
 from wakefold_laws.strategies import instants, json_values, prompts, records
-
-Key = tuple[str, int]
-
-DAY_MS: Final = 86_400_000
-START_MS: Final = 1_801_472_400_000  # 2027-02-01T09:00:00Z
-
 
 # Logs that no host wrote: rows of a journal in any order, and such rows spoilt, down to any JSON.
 
@@ -127,11 +110,11 @@ def number(journal: Iterable[Row]) -> list[Event]:
     return [Event(kind, seq, START_MS + seq * 1000, data) for seq, (kind, data) in enumerate(journal)]
 
 
-@settings(max_examples=3 * settings().max_examples)
-@given(journal=journals, seed_length=lengths)
-def test_every_log_leaves_a_conversation_somewhere(journal: list[Row], seed_length: int) -> None:
+@law(times=3, journal=journals, seed_length=lengths)
+def every_log_leaves_a_conversation_somewhere(journal: list[Row], seed_length: int) -> None:
     """Whatever JSON the events hold, they are followed; an event of no meaning changes nothing, and
-    nothing of an inherited part enters the inbox."""
+    nothing of an inherited part enters the inbox.
+    """
     conversation = Conversation(seed_length=seed_length)
     for event in number(journal):
         before, conversation = conversation, follow(conversation, event)
@@ -145,9 +128,8 @@ def test_every_log_leaves_a_conversation_somewhere(journal: list[Row], seed_leng
         assert follow(before, Event("foreign", event.seq, event.time_ms, event.data)) is before
 
 
-@settings(max_examples=2 * settings().max_examples)
-@given(journal=journals, seed_length=lengths)
-def test_whatever_waits_is_told_of(journal: list[Row], seed_length: int) -> None:
+@law(times=2, journal=journals, seed_length=lengths)
+def whatever_waits_is_told_of(journal: list[Row], seed_length: int) -> None:
     """Of any log, a trace has each occurrence of the inbox as waiting, and no other one so."""
     events = number(journal)
     conversation = reduce(follow, events, Conversation(seed_length=seed_length))
@@ -156,10 +138,8 @@ def test_whatever_waits_is_told_of(journal: list[Row], seed_length: int) -> None
     assert {key for key, one in found.items() if one.outcome == "waiting"} == inbox
 
 
-@given(
-    record=records(), prompt=prompts(), entries=st.lists(st.tuples(records(), instants()), max_size=4)
-)
-def test_a_frame_is_read_back_as_its_occurrences(
+@law(record=records(), prompt=prompts(), entries=st.lists(st.tuples(records(), instants()), max_size=4))
+def a_frame_is_read_back_as_its_occurrences(
     record: Record, prompt: str, entries: list[tuple[Record, int]]
 ) -> None:
     """Whatever ids and prompts hold, a frame names the occurrences that it was made of, in order."""
@@ -173,8 +153,8 @@ def test_a_frame_is_read_back_as_its_occurrences(
     )
 
 
-@given(text=st.text(st.sampled_from('[]{}":,\n abSCHEDUL0') | st.characters(), max_size=30) | prompts())
-def test_any_text_is_read(text: str) -> None:
+@law(text=st.text(st.sampled_from('[]{}":,\n abSCHEDUL0') | st.characters(), max_size=30) | prompts())
+def any_text_is_read(text: str) -> None:
     """What is no frame names nothing, and a frame behind anything else is none."""
     assert read_frame(text) == ()
     for label in ("[SCHEDULE REMINDER]", "[SCHEDULE REMINDER BATCH]"):
@@ -184,144 +164,10 @@ def test_any_text_is_read(text: str) -> None:
     assert read_frame(f"x{text}{frame}") == ()
 
 
-# Logs that a host writes, batch by batch.
-
-
-class HostModel:
-    """A session opened at some point of its log, and its host, which writes on.
-
-    `messages` has the occurrences of each message that went into the inbox, by id and in order, as the
-    decisions named them and not as the log is read.
-    """
-
-    def __init__(self, events: Sequence[Event], seed_length: int, profile: Profile) -> None:
-        self.events = list(events)
-        self.seed_length, self.profile = seed_length, profile
-        self.clock_ms = events[-1].time_ms if events else START_MS
-        self.conversation = reduce(follow, events, Conversation(seed_length=seed_length))
-        self.ledger = fold(events, seed_length, profile).unwrap()
-        self.messages: dict[object, tuple[Key, ...]] = {}
-
-    def write(self, *drafts: Draft) -> None:
-        """One batch, as a journal holds it."""
-        for draft in drafts:
-            data = parse_json(format_json(draft.data))
-            event = Event(draft.type, len(self.events), self.clock_ms, data)
-            self.events.append(event)
-            self.conversation = follow(self.conversation, event)
-            self.ledger = evolve(self.ledger, event).unwrap()
-
-    def name(self) -> str:
-        """An id that no other message of the log has."""
-        return f"m{len(self.events)}"
-
-    def create(self, drawn: Sequence[Record], later_ms: int) -> None:
-        """Some reminders, all due so much later (or before)."""
-        target_ms = min(self.clock_ms + later_ms, MAX_INSTANT_MS)
-        for record in drawn:
-            schedule_id = f"{record.id}-{len(self.events)}"
-            self.write(draft_change(Create(renew(record, schedule_id, target_ms))))
-
-    def hand_over(self) -> bool:
-        """The message of what is due and its dispatches; whether anything was due."""
-        decision = decide_due(self.ledger, self.clock_ms).unwrap()
-        if isinstance(decision, Wait):
-            return False
-        message = make_message(self.name(), frame_decision(decision), REMINDER_SOURCE)
-        self.messages[message["id"]] = list_occurrences(decision)
-        dispatches = map(draft_change, list_dispatches(decision))
-        self.write(queue_input(self.conversation, message), *dispatches)
-        return True
-
-    def wake(self) -> None:
-        """Sleep until something is due, and hand it over."""
-        wake = plan_next_wake(self.ledger, self.clock_ms)
-        if wake is not None:
-            self.clock_ms = max(self.clock_ms, wake.at_ms)
-            self.hand_over()
-
-    def sleep(self, ms: int) -> None:
-        """Sleep past whatever is due."""
-        self.clock_ms = min(self.clock_ms + ms, MAX_INSTANT_MS)
-
-    def say(self, zone: str | None) -> None:
-        """A person's word comes into the inbox."""
-        message = make_message(self.name(), "hi", name_person("r", zone))
-        self.messages[message["id"]] = ()
-        self.write(queue_input(self.conversation, message))
-
-    def begin(self) -> None:
-        """The next turn, if none is open and anything waits."""
-        if self.conversation.inbox and not self.conversation.turn_open:
-            self.write(*begin_turn(self.conversation, self.clock_ms, f"{self.name()} reading"))
-
-    def end(self, kind: EndKind) -> None:
-        """The open turn ends, if one is open."""
-        self.write(*end_turn(self.conversation, kind))
-
-    def take_turn(self, kind: EndKind) -> None:
-        """The next turn, from begin to end."""
-        self.begin()
-        self.end(kind)
-
-    def leave_word(self) -> None:
-        """A person's word that nobody answers."""
-        message = make_message(f"{self.name()} word", "hi", name_person("r", None))
-        self.write(*record_word(self.conversation, message, self.clock_ms, f"{self.name()} reading"))
-
-    def interrupt(self) -> None:
-        """The next turn, and such a word in the middle of it."""
-        self.begin()
-        self.leave_word()
-
-    def clear_up(self) -> None:
-        """What a host does first when it comes back."""
-        missing = list_missing_dispatches(self.conversation, self.ledger)
-        self.write(*end_turn(self.conversation, "interrupted"), *map(draft_change, missing))
-
-    def reopen(self, length: int) -> HostModel:
-        """The session as it comes back if all from some event on was never durable."""
-        return HostModel(self.events[:length], self.seed_length, self.profile)
-
-    def list_dispatched(self) -> list[Key]:
-        """Each dispatch of the own part, by the occurrence that its receipt tells."""
-        receipts = list_receipts(self.events, self.seed_length).unwrap()
-        own = (one.receipt for one in receipts if one.seq >= self.seed_length)
-        return [(receipt.schedule_id, receipt.occurrence_ms) for receipt in own]
-
-
 def read(event: Event) -> dict[str, Any]:
     """The data of an event that a host wrote."""
     assert isinstance(event.data, dict)
     return event.data
-
-
-Deed = Callable[[HostModel], object]
-DEEDS: Final[tuple[Deed, ...]] = (
-    *(HostModel.hand_over, HostModel.wake, HostModel.wake, HostModel.wake, HostModel.begin),
-    *(HostModel.interrupt, HostModel.leave_word, HostModel.clear_up, methodcaller("sleep", DAY_MS)),
-    *(methodcaller("take_turn", kind) for kind in ("completed", "failed", "interrupted")),
-    *(methodcaller("say", zone) for zone in (None, "Asia/Tokyo")),
-)
-WHENS_MS: Final = (0, 0, 1, 1000, -300_000, 300_000, -DAY_MS, 10**14)
-CHORUS: Final = (EveryRecord("e", "p", 300, 0), EveryRecord("f", "q", 86_400, 0))
-crowds = st.lists(records(), min_size=1, max_size=3) | st.just(CHORUS)
-creates = st.builds(partial(methodcaller, "create"), crowds, st.sampled_from(WHENS_MS))
-deeds = st.lists(st.sampled_from(DEEDS) | creates, min_size=6, max_size=24)
-
-
-@st.composite
-def hosts(draw: st.DrawFn) -> HostModel:
-    """A host after some deeds, often in a fork of a session that was cut anywhere."""
-    profile = draw(st.sampled_from(PROFILES))
-    parent = HostModel([], 0, profile)
-    for deed in draw(st.just([]) | deeds):
-        deed(parent)
-    length = draw(st.integers(0, len(parent.events)))
-    host = HostModel(parent.events[:length], length, profile)
-    for deed in draw(deeds):
-        deed(host)
-    return host
 
 
 def tell_fates(events: Iterable[Event]) -> dict[object, str]:
@@ -340,11 +186,11 @@ def tell_fates(events: Iterable[Event]) -> dict[object, str]:
     return fates
 
 
-@settings(max_examples=2 * settings().max_examples)
-@given(host=hosts())
-def test_no_cut_loses_a_message_or_hands_it_over_twice(host: HostModel) -> None:
+@law(times=2, host=hosts())
+def no_cut_loses_a_message_or_hands_it_over_twice(host: HostModel) -> None:
     """Cut anywhere and opened again, a log has for each message in it all dispatches and no others; it
-    waits, in order, or its turn has begun; and nothing that it names is ever due again."""
+    waits, in order, or its turn has begun; and nothing that it names is ever due again.
+    """
     for length in range(host.seed_length, len(host.events) + 1):
         fates = tell_fates(host.events[host.seed_length : length])
         again = host.reopen(length)
@@ -358,8 +204,8 @@ def test_no_cut_loses_a_message_or_hands_it_over_twice(host: HostModel) -> None:
             assert set(named).isdisjoint(again.messages.popitem()[1])
 
 
-@given(host=hosts())
-def test_a_whole_log_lacks_nothing(host: HostModel) -> None:
+@law(host=hosts())
+def a_whole_log_lacks_nothing(host: HostModel) -> None:
     """Between batches no dispatch is missing, and who clears up twice writes nothing more."""
     assert list_missing_dispatches(host.conversation, host.ledger) == ()
     host.clear_up()
@@ -368,8 +214,8 @@ def test_a_whole_log_lacks_nothing(host: HostModel) -> None:
     assert len(host.events) == length
 
 
-@given(host=hosts())
-def test_inputs_have_their_turns_in_the_order_in_which_they_came(host: HostModel) -> None:
+@law(host=hosts())
+def inputs_have_their_turns_in_the_order_in_which_they_came(host: HostModel) -> None:
     """First in, first out: each message is what its turn's log shows, once and unchanged."""
     while host.conversation.inbox:
         host.clear_up()
@@ -382,8 +228,8 @@ def test_inputs_have_their_turns_in_the_order_in_which_they_came(host: HostModel
     assert [message["id"] for message in turned] == list(host.messages)
 
 
-@given(host=hosts())
-def test_turns_are_numbered_one_by_one(host: HostModel) -> None:
+@law(host=hosts())
+def turns_are_numbered_one_by_one(host: HostModel) -> None:
     """No number is used twice or left out, and no turn begins while another is open, nor in a fork."""
     host.clear_up()
     told = [(e.type, read(e)["turn"]) for e in host.events if e.type in {TURN_START, TURN_END}]
@@ -400,8 +246,8 @@ OUTCOMES: Final = {
 }
 
 
-@given(host=hosts())
-def test_a_trace_tells_the_fate_of_every_message(host: HostModel) -> None:
+@law(host=hosts())
+def a_trace_tells_the_fate_of_every_message(host: HostModel) -> None:
     """Wherever the log is cut, each occurrence whose message is in it has its message's fate."""
     for length in range(host.seed_length, len(host.events) + 1):
         found = trace_deliveries(iter(host.events[:length]), host.seed_length)

@@ -1,0 +1,112 @@
+"""Laws: sentences about wakefold that hold for all data, each a function that asserts.
+
+This module decides what a law is, in which order the laws stand, and how one is tried. It refuses to
+know what any of them says. A room is a module of laws, named for a room of the core. `check_law` tries
+a law on data that its strategies draw; called itself, a law takes data of your own.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Generic, ParamSpec, TypeAlias
+
+from msgspec import Struct
+
+from wakefold_laws.drawing import given, settings, st
+
+ROOMS: Final = (
+    "event",
+    "framing",
+    "recurrence",
+    "ledger",
+    "receipt",
+    "wake",
+    "clock",
+    "zone",
+    "conversation",
+    "session",
+    "guard",
+    "purity",
+)
+"""The rooms, in the order in which their laws are listed: what stands on another comes after it."""
+
+Strategy: TypeAlias = "st.SearchStrategy[Any]"
+Strategies: TypeAlias = Mapping[str, Strategy]
+_Arguments = ParamSpec("_Arguments")
+
+
+class Law(Struct, Generic[_Arguments], frozen=True):
+    """One law: its name, the sentence it says, its room, the function that asserts it.
+
+    `strategies` draw the function's arguments. Where a mapping stands for a strategy, the law is tried
+    on each of the mapping's strategies in turn. `times` is how many times the profile's examples each
+    of these trials takes.
+    """
+
+    name: str
+    sentence: str
+    room: str
+    function: Callable[_Arguments, None]
+    strategies: Mapping[str, Strategy | Strategies]
+    times: float = 1
+
+    def __call__(self, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> None:
+        """Hold the law against these data; `AssertionError` if they break it."""
+        self.function(*args, **kwargs)
+
+
+def law(
+    *, times: float = 1, **strategies: Strategy | Strategies
+) -> Callable[[Callable[_Arguments, None]], Law[_Arguments]]:
+    """Make a law of a function whose docstring is its one sentence; `strategies` by argument."""
+
+    def give(function: Callable[_Arguments, None]) -> Law[_Arguments]:
+        sentence = " ".join((function.__doc__ or "").split())
+        room = function.__module__.rpartition(".")[2].removesuffix("_laws")
+        return Law(function.__name__, sentence, room, function, strategies, times)
+
+    return give
+
+
+def list_laws() -> tuple[Law[...], ...]:
+    """Every law of wakefold's core, by room, in the order in which a room states them."""
+    return tuple(found for room in ROOMS for found in _list_room(room))
+
+
+def check_law(checked: Law[...], examples: int | None = None) -> None:
+    """Try a law on drawn data; what breaks it is raised, with the smallest example that does.
+
+    The Hypothesis profile of the moment holds; `examples` stands in the place of its `max_examples`.
+    """
+    usual = settings()
+    count = usual.max_examples if examples is None else examples
+    chosen = settings(usual, max_examples=max(1, int(count * checked.times)))
+    for case, strategies in _list_cases(checked):
+        trial = chosen(given(**strategies)(checked.function)) if strategies else checked.function
+        try:
+            trial()
+        except AssertionError as error:
+            error.add_note(f"law {checked.room}/{checked.name}{case}: {checked.sentence}")
+            raise
+
+
+def _list_room(room: str) -> Iterator[Law[...]]:
+    module = importlib.import_module(f"wakefold_laws.{room}_laws")
+    return (found for found in vars(module).values() if isinstance(found, Law) and found.room == room)
+
+
+def _list_cases(checked: Law[...]) -> list[tuple[str, dict[str, Strategy]]]:
+    """The strategies of each trial, and how to tell it from the others."""
+    cases: list[tuple[str, dict[str, Strategy]]] = [("", {})]
+    for argument, drawn in checked.strategies.items():
+        if isinstance(drawn, Mapping):
+            choices = {f"[{name}]": one for name, one in drawn.items()}
+        else:
+            choices = {"": drawn}
+        cases = [
+            (case + name, {**strategies, argument: one})
+            for case, strategies in cases
+            for name, one in choices.items()
+        ]
+    return cases

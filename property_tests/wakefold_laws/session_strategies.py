@@ -1,0 +1,79 @@
+"""Strategies for sessions as a host writes them: turns, steps, words, readings and the inbox.
+
+This module decides what may happen to a session, in which order, and where its log is forked. It
+refuses to judge: `host_model` writes the events, and `session_model` says what they tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from operator import methodcaller
+from typing import Final
+
+from wakefold.conversations import name_person
+from wakefold.events import EveryRecord
+from wakefold.recurrence import PROFILES
+from wakefold_laws.drawing import st
+from wakefold_laws.host_model import DAY_MS, HostModel
+from wakefold_laws.session_model import SessionLog, tell_states
+from wakefold_laws.strategies import records
+
+Deed = Callable[[HostModel], object]
+DEEDS: Final[tuple[Deed, ...]] = (
+    *(HostModel.hand_over, HostModel.wake, HostModel.wake, HostModel.wake, HostModel.begin),
+    *(HostModel.interrupt, HostModel.leave_word, HostModel.clear_up, methodcaller("sleep", DAY_MS)),
+    *(methodcaller("take_turn", kind) for kind in ("completed", "failed", "interrupted")),
+    *(methodcaller("say", zone) for zone in (None, "Asia/Tokyo")),
+)
+WHENS_MS: Final = (0, 0, 1, 1000, -300_000, 300_000, -DAY_MS, 10**14)
+CHORUS: Final = (EveryRecord("e", "p", 300, 0), EveryRecord("f", "q", 86_400, 0))
+crowds = st.lists(records(), min_size=1, max_size=3) | st.just(CHORUS)
+creates = st.builds(partial(methodcaller, "create"), crowds, st.sampled_from(WHENS_MS))
+deeds = st.lists(st.sampled_from(DEEDS) | creates, min_size=6, max_size=24)
+
+
+def hosts() -> st.SearchStrategy[HostModel]:
+    """A host after some deeds, often in a fork of a session that was cut anywhere."""
+    return _draw_hosts(deeds)
+
+
+@st.composite
+def _draw_hosts(draw: st.DrawFn, lives: st.SearchStrategy[list[Deed]]) -> HostModel:
+    profile = draw(st.sampled_from(PROFILES))
+    parent = HostModel([], 0, profile)
+    for deed in draw(st.just([]) | lives):
+        deed(parent)
+    length = draw(st.integers(0, len(parent.events)))
+    host = HostModel(parent.events[:length], length, profile)
+    for deed in draw(lives):
+        deed(host)
+    return host
+
+
+SOURCES: Final = (
+    *(name_person("r", zone) for zone in (None, "Asia/Tokyo", "Asia/Tokyo", "Europe/Berlin")),
+    *({"kind": "a2a"}, {"kind": "plugin", "plugin": "other"}),
+)
+ASIDES: Final[tuple[Deed, ...]] = (
+    *(HostModel.begin, HostModel.take_step, HostModel.answer),
+    *(methodcaller("speak_up", source) for source in SOURCES),
+    *(methodcaller("say", zone) for zone in ("Asia/Tokyo", "Europe/Berlin")),
+)
+"""What happens besides in whole sessions, mostly inside a turn."""
+
+_LIVES: Final = st.lists(st.sampled_from((*DEEDS, *ASIDES)) | creates, min_size=6, max_size=24)
+_ZONES: Final = st.sampled_from(("Asia/Tokyo", "Asia/Tokyo", "Europe/Berlin", None))
+
+
+@st.composite
+def session_logs(draw: st.DrawFn) -> SessionLog:
+    """Whole logs of a session, often of a fork, with what the log tells at each of its lengths.
+
+    They hold turns of one or more steps, each begun with a time-context reading, reminders and words
+    that wait in the inbox, words of persons, agents and plugins inside and outside of turns, and turns
+    that ended well, ended badly or never ended.
+    """
+    host = draw(_draw_hosts(_LIVES))
+    states = tell_states(host.events, host.seed_length)
+    return SessionLog(tuple(host.events), host.seed_length, host.profile, draw(_ZONES), states)

@@ -1,0 +1,47 @@
+"""When and how the clocks of a zone change, read from the tz database by the standard library.
+
+This module decides where local times are skipped, repeated or moved, so that strategies can draw near
+such places. It refuses to ask the core, which reads zones by another library.
+"""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+MS: Final = timedelta(milliseconds=1)
+
+
+@cache
+def list_changes(name: str, year: int) -> tuple[datetime, ...]:
+    """The instants of a year at which a zone's offset changes, to the second, found by halving."""
+    zone = ZoneInfo(name)
+    start = datetime(year, 1, 1, tzinfo=UTC)
+    months = [start + timedelta(days=days) for days in range(0, 366, 10)]
+    changes = []
+    for low, high in itertools.pairwise(months):
+        if low.astimezone(zone).utcoffset() == high.astimezone(zone).utcoffset():
+            continue
+        while high - low > timedelta(seconds=1):
+            middle = low + (high - low) // 2
+            middle = middle.replace(microsecond=0)
+            same = middle.astimezone(zone).utcoffset() == low.astimezone(zone).utcoffset()
+            low, high = (middle, high) if same else (low, middle)  # noqa: PLW2901 - halving
+        changes.append(high)
+    return tuple(changes)
+
+
+@cache
+def list_moves(name: str, year: int) -> tuple[tuple[datetime, timedelta], ...]:
+    """The local readings at which a year's changes begin, and how far the clocks then move."""
+    zone = ZoneInfo(name)
+    moves = []
+    for change in list_changes(name, year):
+        before, after = (change - MS).astimezone(zone), change.astimezone(zone)
+        start = before.replace(tzinfo=None, fold=0) + MS
+        moves.append((start, after.replace(tzinfo=None, fold=0) - start))
+    return tuple(moves)
