@@ -1,13 +1,205 @@
-"""Every law holds, under the profile of this folder."""
+"""Every law holds, under the profile of this folder; and how laws are listed and tried."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
-from wakefold_laws.laws import Law, check_law, list_laws
+from wakefold.events import SCHEDULE_CHANGE, Dispatch, Event, encode_change
+from wakefold.ledger import fold
+from wakefold.recurrence import PUBLISHED, SEED, Profile
+from wakefold_laws import ledger_laws
+from wakefold_laws.laws import ROOMS, Law, check_law, law, list_laws
+from wakefold_laws.ledger_laws import Folded
+from wakefold_laws.log_model import Log, retrace_log
+from wakefold_laws.strategies import logs
+from wakefold_shell.stores.journals import open_journal
+
+LAWS: Final = Path(__file__).with_name("wakefold_laws")
+JOURNALS: Final = Path(__file__).resolve().parents[1] / "tests" / "journals"
+OF_A_LOG: Final = [
+    found
+    for found in list_laws()
+    if list(found.strategies) == ["log"]
+    if re.search(r"\bLog\b", inspect.get_annotations(found.function)["log"])
+]
 
 
-@pytest.mark.parametrize("law", list_laws(), ids=lambda law: f"{law.room}/{law.name}")
-def test_a_law_holds(law: Law[...]) -> None:
+def test_a_law_holds(core_law: Callable[[], None]) -> None:
     """By its own share of the profile's examples."""
-    check_law(law)
+    core_law()
+
+
+def test_every_room_has_laws_and_no_name_stands_for_two() -> None:
+    """Rooms in their order, the laws of a room in its module's order."""
+    found = list_laws()
+    assert list(dict.fromkeys(one.room for one in found)) == list(ROOMS)
+    assert len({(one.room, one.name) for one in found}) == len(found) > 100
+    assert found == list_laws()
+    for one in found:
+        assert one.function.__module__ == f"wakefold_laws.{one.room}_laws"
+    starts = [inspect.getsourcelines(one.function)[1] for one in found if one.room == "wake"]
+    assert starts == sorted(starts)
+
+
+def test_no_function_of_a_room_is_a_law_that_was_forgotten() -> None:
+    """Whatever asserts with nothing to give back is a law, or a step that a law calls."""
+    for room in ROOMS:
+        source = (LAWS / f"{room}_laws.py").read_text("utf-8")
+        functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+        plain = [
+            node for node in functions if not any("law(" in ast.unparse(d) for d in node.decorator_list)
+        ]
+        for node in plain:
+            if any(isinstance(part, ast.Assert) for part in ast.walk(node)):
+                assert len(re.findall(rf"\b{node.name}\b", source)) > 1, node.name
+
+
+@pytest.mark.parametrize("found", list_laws(), ids=lambda found: f"{found.room}/{found.name}")
+def test_a_law_says_one_sentence_and_draws_all_that_it_takes(found: Law[...]) -> None:
+    """From its capital, or from a name in backquotes, to its full stop."""
+    assert re.fullmatch(r"[A-Z`].*\.", found.sentence)
+    assert not re.search(r"\.\s+[A-Z]", found.sentence)
+    assert found.strategies.keys() == inspect.signature(found.function).parameters.keys()
+
+
+@pytest.mark.parametrize("path", sorted(JOURNALS.glob("*/*/session.jsonl")), ids=lambda p: p.parts[-2])
+@pytest.mark.parametrize("found", OF_A_LOG, ids=lambda found: found.name)
+def test_a_law_of_a_log_holds_of_a_real_one(found: Law[...], path: Path) -> None:
+    """Of the journals of released packages, retraced by the model, as of what strategies draw."""
+    with open_journal(path) as journal:
+        events = tuple(journal.read_events())
+    profile = SEED if path.parts[-3] == "seed" else PUBLISHED
+    found(retrace_log(events, journal.header.seed_length or 0, profile))
+
+
+@given(log=logs())
+def test_a_log_is_retraced_as_it_was_written(log: Log) -> None:
+    """The model reads what it wrote, inherited levels as one, and comes to the same ledger."""
+    assert retrace_log(log.events, log.seed_length, log.profile) == log
+
+
+def test_a_log_that_cannot_be_is_not_retraced() -> None:
+    """A dispatch of nothing and a change that is none are named by their place."""
+    for data in (encode_change(Dispatch("schedule-1")), {"version": 2}):
+        events = [Event("turn/start", 0, 0, {"turn": 1}), Event(SCHEDULE_CHANGE, 1, 0, data)]
+        with pytest.raises(ValueError, match=r"^event 1 cannot follow: laws take a valid log\.$"):
+            retrace_log(events)
+
+
+@contextmanager
+def profile_of(other: settings) -> Iterator[None]:
+    """Another profile, for a while."""
+    before = settings.get_current_profile_name()
+    settings.register_profile("other", other)
+    settings.load_profile("other")
+    try:
+        yield
+    finally:
+        settings.load_profile(before)
+
+
+numbers = st.integers(0, 2**64)
+
+
+def test_the_profile_of_the_moment_says_how_many_examples() -> None:
+    """Not that of the import; a law multiplies it, and a caller may say another number."""
+    seen: list[int] = []
+
+    @law(times=2, number=numbers)
+    def counts(number: int) -> None:
+        """It only counts."""
+        seen.append(number)
+
+    for examples, given_examples, tried in ((3, None, 6), (5, None, 10), (5, 50, 100)):
+        seen.clear()
+        with profile_of(settings(max_examples=examples)):
+            check_law(counts, given_examples)
+        assert len(seen) == tried
+
+
+def test_a_small_share_of_few_examples_is_one() -> None:
+    """No law is passed over."""
+    seen: list[int] = []
+
+    @law(times=1 / 20, number=numbers)
+    def counts(number: int) -> None:
+        """It only counts."""
+        seen.append(number)
+
+    check_law(counts, 3)
+    assert len(seen) == 1
+
+
+def test_each_strategy_of_a_mapping_is_tried_on_its_own() -> None:
+    """And all of those of two mappings with each other."""
+    seen: list[tuple[str, int]] = []
+
+    @law(
+        word={word: st.just(word) for word in ("a", "b")}, number={"one": st.just(1), "two": st.just(2)}
+    )
+    def pairs(word: str, number: int) -> None:
+        """It only counts."""
+        seen.append((word, number))
+
+    check_law(pairs)
+    assert seen == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+
+
+def test_a_law_that_draws_nothing_is_looked_at_once() -> None:
+    """Its data stand in itself."""
+    seen: list[int] = []
+
+    @law()
+    def looks() -> None:
+        """It only counts."""
+        seen.append(1)
+
+    check_law(looks)
+    assert seen == [1]
+
+
+def test_a_broken_law_is_named_with_its_sentence_and_its_example() -> None:
+    """The example is the smallest; the case is that of the mapping."""
+
+    @law(number={"small": st.integers(0, 9), "any": st.integers(0, 999)})
+    def is_small(number: int) -> None:
+        """A number has one digit,
+        or two.
+        """
+        assert number < 100
+
+    with pytest.raises(AssertionError) as caught:
+        check_law(is_small)
+    notes = "\n".join(caught.value.__notes__)
+    assert "number=100," in notes
+    assert "law test/is_small[any]: A number has one digit, or two." in notes
+    is_small(99)
+    with pytest.raises(AssertionError):
+        is_small(100)
+
+
+def test_a_planted_bug_breaks_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fold that takes a fork's inherited events for its own is found by the laws of the ledger."""
+
+    def fold_all(events: Iterable[Event], _seed_length: int = 0, profile: Profile = SEED) -> Folded:
+        return fold(events, 0, profile)
+
+    monkeypatch.setattr(ledger_laws, "fold", fold_all)
+    for broken in (
+        ledger_laws.a_valid_log_folds_to_what_its_writer_did,
+        ledger_laws.inherited_events_are_not_read,
+    ):
+        found_unshrunk = profile_of(settings(phases=[Phase.generate]))
+        with pytest.raises(Exception, match=r".") as caught, found_unshrunk:
+            check_law(broken)
+        assert caught.value.__notes__[-1] == f"law ledger/{broken.name}: {broken.sentence}"

@@ -86,7 +86,7 @@ def check_law(checked: Law[...], examples: int | None = None) -> None:
         trial = chosen(given(**strategies)(checked.function)) if strategies else checked.function
         try:
             trial()
-        except AssertionError as error:
+        except Exception as error:
             error.add_note(f"law {checked.room}/{checked.name}{case}: {checked.sentence}")
             raise
 

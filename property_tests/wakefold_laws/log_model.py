@@ -9,6 +9,7 @@ Shapes: every name in `_ms` is epoch milliseconds, every name in `_seconds` whol
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 from msgspec import UNSET, Struct
@@ -17,6 +18,7 @@ from wakefold.events import (
     SCHEDULE_CHANGE,
     AfterRecord,
     AtRecord,
+    Change,
     Create,
     Delete,
     Dispatch,
@@ -24,12 +26,14 @@ from wakefold.events import (
     EveryRecord,
     Json,
     Record,
+    decode_change,
     encode_change,
     encode_record,
 )
 from wakefold.instants import MAX_INSTANT_MS
 from wakefold.ledger import Ledger
-from wakefold.recurrence import Profile
+from wakefold.outcomes import either
+from wakefold.recurrence import SEED, Profile
 from wakefold.rejections import LogRule
 
 WHITE_SPACE: Final = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
@@ -214,6 +218,29 @@ class Level:
             record.id, record.prompt, record.every_seconds, occurrence_ms + interval_ms
         )
 
+    def retrace(self, event: Event) -> None:
+        """Write what somebody else has written; `LookupError` where it cannot follow."""
+        change: Change | None = None
+        if event.type == SCHEDULE_CHANGE:
+            change = either(decode_change(event.data), lambda read: read, lambda _: None)
+            if change is None:
+                raise LookupError
+        match change:
+            case None:
+                self.append(event.data, event.type)
+            case Create(schedule=record):
+                self.create(record)
+            case Delete(id=schedule_id):
+                self.delete(schedule_id)
+            case Dispatch(id=schedule_id, accepted_at_ms=accepted_ms):
+                record = self.active[schedule_id]
+                if isinstance(record, EveryRecord) and accepted_ms is not None:
+                    self.accept(record, accepted_ms)
+                else:
+                    self.fire(record)
+            case _:
+                assert_never(change)
+
     def freeze(self) -> Ledger:
         """The ledger that folding a log which ends with this level must give."""
         return Ledger(
@@ -224,3 +251,19 @@ class Level:
             seen_ids=dict(self.seen),
             last_accepted_at_ms=self.last_ms,
         )
+
+
+def retrace_log(events: Sequence[Event], seed_length: int = 0, profile: Profile = SEED) -> Log:
+    """A valid log of your own as laws take it, with what this model says that it comes to.
+
+    `ValueError` names the first event that cannot follow those before it.
+    """
+    inherited, own = Level(profile, 0, 0), Level(profile, seed_length, 0)
+    for place, event in enumerate(events):
+        level = own if place >= seed_length else inherited
+        try:
+            level.retrace(event)
+        except LookupError:
+            raise ValueError(f"event {place} cannot follow: laws take a valid log.") from None
+    occurrences = (*inherited.occurrences, *own.occurrences)
+    return Log(tuple(events), seed_length, profile, own.freeze(), occurrences)
