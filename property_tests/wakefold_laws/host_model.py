@@ -6,7 +6,7 @@ nothing and judges nothing; what the events come to is for the laws to say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Final
 
@@ -142,6 +142,14 @@ class HostModel:
         """The next turn, from begin to end."""
         self.begin()
         self.end(kind)
+
+    def live_turn(self, asides: Sequence[Callable[[HostModel], object]], kind: EndKind | None) -> None:
+        """The next turn, what happens in it, and how it ends, if it ends."""
+        self.begin()
+        for aside in asides:
+            aside(self)
+        if kind is not None:
+            self.end(kind)
 
     def leave_word(self) -> None:
         """A person's word that nobody answers."""

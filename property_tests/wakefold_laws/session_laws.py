@@ -23,7 +23,7 @@ from wakefold_laws.session_strategies import session_logs
 
 def cut(log: SessionLog) -> Iterator[tuple[tuple[Event, ...], SessionState]]:
     """The log at each of its own lengths, and what it tells there."""
-    for own, state in enumerate(log.states):
+    for own, state in enumerate(log.tell_states()):
         yield log.events[: log.seed_length + own], state
 
 

@@ -7,7 +7,6 @@ trusts the events: a malformed one raises.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -40,27 +39,24 @@ class SessionState(Struct, frozen=True):
 class SessionLog(Struct, frozen=True):
     """A valid log as a host writes it, `seq` from 0, of which `seed_length` events are inherited.
 
-    `time_zone` is that of the session's header. `states` has what the log tells when it is cut after
-    each of its own events, beginning with none of them.
+    `time_zone` is that of the session's header.
     """
 
     events: tuple[Event, ...]
     seed_length: int
     profile: Profile
     time_zone: str | None
-    states: tuple[SessionState, ...]
 
-
-def tell_states(events: Sequence[Event], seed_length: int) -> tuple[SessionState, ...]:
-    """What a log tells after each of its own events, beginning with none of them."""
-    reader = _Reader(seed_length)
-    for event in events[:seed_length]:
-        reader.read(event)
-    states = [reader.freeze()]
-    for event in events[seed_length:]:
-        reader.read(event)
-        states.append(reader.freeze())
-    return tuple(states)
+    def tell_states(self) -> list[SessionState]:
+        """What the log tells when it is cut before its own events, and after each of them."""
+        reader = _Reader(self.seed_length)
+        for event in self.events[: self.seed_length]:
+            reader.read(event)
+        states = [reader.freeze()]
+        for event in self.events[self.seed_length :]:
+            reader.read(event)
+            states.append(reader.freeze())
+        return states
 
 
 class _Reader:

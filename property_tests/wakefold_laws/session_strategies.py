@@ -11,12 +11,12 @@ from functools import partial
 from operator import methodcaller
 from typing import Final
 
-from wakefold.conversations import name_person
+from wakefold.conversations import EndKind, name_person
 from wakefold.events import EveryRecord
 from wakefold.recurrence import PROFILES
 from wakefold_laws.drawing import st
 from wakefold_laws.host_model import DAY_MS, HostModel
-from wakefold_laws.session_model import SessionLog, tell_states
+from wakefold_laws.session_model import SessionLog
 from wakefold_laws.strategies import records
 
 Deed = Callable[[HostModel], object]
@@ -56,24 +56,29 @@ SOURCES: Final = (
     *({"kind": "a2a"}, {"kind": "plugin", "plugin": "other"}),
 )
 ASIDES: Final[tuple[Deed, ...]] = (
-    *(HostModel.begin, HostModel.take_step, HostModel.answer),
+    *(HostModel.take_step, HostModel.answer, HostModel.hand_over),
     *(methodcaller("speak_up", source) for source in SOURCES),
-    *(methodcaller("say", zone) for zone in ("Asia/Tokyo", "Europe/Berlin")),
 )
-"""What happens besides in whole sessions, mostly inside a turn."""
+"""What happens inside a turn, and now and then outside of one."""
 
-_LIVES: Final = st.lists(st.sampled_from((*DEEDS, *ASIDES)) | creates, min_size=6, max_size=24)
+_WORDS: Final[tuple[Deed, ...]] = tuple(
+    methodcaller("say", zone) for zone in ("Asia/Tokyo", "Europe/Berlin")
+)
+_asides = st.lists(st.sampled_from(ASIDES), max_size=3)
+_ends: st.SearchStrategy[EndKind | None] = st.sampled_from(("completed", "failed", "interrupted", None))
+_turns = st.builds(partial(methodcaller, "live_turn"), _asides, _ends)
+_doings = st.sampled_from((*DEEDS, *ASIDES, *_WORDS, *_WORDS))
+_LIVES: Final = st.lists(_doings | _doings | _turns | creates, min_size=10, max_size=30)
 _ZONES: Final = st.sampled_from(("Asia/Tokyo", "Asia/Tokyo", "Europe/Berlin", None))
 
 
 @st.composite
 def session_logs(draw: st.DrawFn) -> SessionLog:
-    """Whole logs of a session, often of a fork, with what the log tells at each of its lengths.
+    """Whole logs of a session, often of a fork.
 
     They hold turns of one or more steps, each begun with a time-context reading, reminders and words
     that wait in the inbox, words of persons, agents and plugins inside and outside of turns, and turns
     that ended well, ended badly or never ended.
     """
     host = draw(_draw_hosts(_LIVES))
-    states = tell_states(host.events, host.seed_length)
-    return SessionLog(tuple(host.events), host.seed_length, host.profile, draw(_ZONES), states)
+    return SessionLog(tuple(host.events), host.seed_length, host.profile, draw(_ZONES))
