@@ -31,6 +31,7 @@ from wakefold.rejections import LogRule, Rejection, RuleFault
 from wakefold.signals import Signal
 from wakefold.tools import StepAnswer, ToolStep
 from wakefold_laws.conformance import SKIPPED_TAGS
+from wakefold_laws.laws import list_laws
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -143,6 +144,21 @@ def test_every_signal_effect_and_step_is_documented() -> None:
     page = (ROOT / "docs/writing-a-shell.md").read_text("utf-8")
     for kind in (*get_args(Signal), *get_args(Effect), *get_args(ToolStep), *get_args(StepAnswer)):
         assert f"`{kind.__name__}`" in page
+
+
+def test_every_law_is_documented_with_its_own_sentence() -> None:
+    """The page of laws has each law once, in its room, and none that does not exist."""
+    page = (ROOT / "docs/laws.md").read_text("utf-8").partition("\n## Every law\n")[2]
+    rooms = re.split(r"^### .*: `wakefold_laws\.(\w+)_laws`$", page, flags=re.MULTILINE)[1:]
+    shown = [
+        (room, *re.split(r" \| ", row[2:-2]))
+        for room, table in zip(rooms[::2], rooms[1::2], strict=True)
+        for row in re.findall(r"^\| `.*$", table, flags=re.MULTILINE)
+    ]
+    assert [row[:3] for row in shown] == [
+        (law.room, f"`{law.name}`", law.sentence) for law in list_laws()
+    ]
+    assert all(len(row[3]) > 20 for row in shown)
 
 
 def test_every_skipped_tag_is_documented() -> None:

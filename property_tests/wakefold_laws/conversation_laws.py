@@ -216,7 +216,7 @@ def a_whole_log_lacks_nothing(host: HostModel) -> None:
 
 @law(host=hosts())
 def inputs_have_their_turns_in_the_order_in_which_they_came(host: HostModel) -> None:
-    """First in, first out: each message is what its turn's log shows, once and unchanged."""
+    """First in, first out: each message in the inbox begins one turn, once and unchanged."""
     while host.conversation.inbox:
         host.clear_up()
         host.begin()
@@ -230,7 +230,9 @@ def inputs_have_their_turns_in_the_order_in_which_they_came(host: HostModel) -> 
 
 @law(host=hosts())
 def turns_are_numbered_one_by_one(host: HostModel) -> None:
-    """No number is used twice or left out, and no turn begins while another is open, nor in a fork."""
+    """No turn's number is used twice or left out, in a fork neither, and no turn begins while another
+    is open.
+    """
     host.clear_up()
     told = [(e.type, read(e)["turn"]) for e in host.events if e.type in {TURN_START, TURN_END}]
     count = len(told) // 2

@@ -256,7 +256,7 @@ def nothing_but_a_number_is_an_integer(value: object) -> None:
 
 @law(schedule_id=prompts(), instant_ms=instants())
 def the_encoded_keys_stand_in_the_order_of_the_page(schedule_id: str, instant_ms: int) -> None:
-    """Encoded changes have the keys of spec section 3, in its order."""
+    """Encoded changes have the keys of the page of records, in its order."""
     record = EveryRecord(schedule_id, "p", 300, instant_ms)
     assert list(encode_change(Create(record))) == ["version", "operation", "schedule"]
     assert list(encode_change(Delete(schedule_id))) == ["version", "operation", "id"]

@@ -197,7 +197,9 @@ def a_restart_changes_no_verdict(
 def a_word_resets_the_streak_and_nothing_else(
     log: Log, config: GuardConfig, kind: str, moment: Moment
 ) -> None:
-    """Admission and the limits of hour and day do not hear it; no stop is a streak's any more."""
+    """An external word ends the streak, so that no stop is a streak's any more; admission and the
+    limits of hour and day do not hear it.
+    """
     guard = reduce(watch, log.events, Guard(config=config, seed_length=log.seed_length))
     seq = len(log.events)
     spoken = watch(guard, Event("user/message", seq, START_MS, {"source": {"kind": kind}}))
@@ -222,7 +224,7 @@ def a_word_resets_the_streak_and_nothing_else(
 def a_reap_ends_what_caused_it_and_leaves_one_shots(
     log: Log, config: GuardConfig, moment: Moment
 ) -> None:
-    """Its deletes may be appended; then no repeating record that caused the stop is active, every
+    """The deletes of a stop may be appended; then no repeating record that caused it is active, every
     one-shot is, and a second look deletes nothing more for the same reason.
     """
     wakeups = count_wakeups(log.events[log.seed_length :], config.reset_kinds)

@@ -63,7 +63,8 @@ def law(
 
     def give(function: Callable[_Arguments, None]) -> Law[_Arguments]:
         sentence = " ".join((function.__doc__ or "").split())
-        room = function.__module__.rpartition(".")[2].removesuffix("_laws")
+        module: str | None = function.__module__  # none where code is run without a module
+        room = (module or "").rpartition(".")[2].removesuffix("_laws")
         return Law(function.__name__, sentence, room, function, strategies, times)
 
     return give

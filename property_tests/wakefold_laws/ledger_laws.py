@@ -173,7 +173,7 @@ def a_seed_length_outside_the_log_is_corrupt(log: Log, beyond: int, strange: Any
     | st.integers(MAX_INSTANT_MS - 600_000, MAX_INSTANT_MS),
 )
 def an_exhausted_gate_ends_exactly_the_repeating_records(log: Log, last_ms: int) -> None:
-    """Repeating records are shown exactly while the gate opens before year 10,000 or there is none."""
+    """Repeating records are shown exactly while the gate, if there is one, opens before year 10,000."""
     for profile, open_again in ((SEED, last_ms + 300_000 <= MAX_INSTANT_MS), (PUBLISHED, True)):
         records = log.ledger.records
         ledger = Ledger(profile=profile, records=records, last_accepted_at_ms=last_ms)

@@ -227,7 +227,9 @@ def a_canonical_name_reads_the_same_clock(name: str, second: int) -> None:
 
 @law(times=1 / 4, wrap={wrap: st.just(wrap) for wrap in WRAPS}, name=names)
 def what_is_nearly_a_zone_is_refused(wrap: str, name: str) -> None:
-    """Space, another prefix or a stray slash around a zone's name make it no zone, before the gap."""
+    """Space, another prefix or a stray slash around a zone's name make it no zone, and that is said
+    before a gap is.
+    """
     wrapped = wrap.format(name)
     assert canonicalize_zone(wrapped) is None
     at = {"date": "2027-03-14", "time": "02:30:00", "time_zone": wrapped}
