@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -13,11 +15,18 @@ from typing import Final
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from returns.result import Result
 
-from wakefold.events import SCHEDULE_CHANGE, Dispatch, Event, encode_change
-from wakefold.ledger import fold
+from wakefold.conversations import Conversation, follow
+from wakefold.events import SCHEDULE_CHANGE, Dispatch, Event, OneShotRecord, encode_change
+from wakefold.framing import frame_one_shot
+from wakefold.implied_zones import RequestZone, find_request_zone
+from wakefold.ledger import Ledger, fold
 from wakefold.recurrence import PUBLISHED, SEED, Profile
-from wakefold_laws import ledger_laws
+from wakefold.rejections import InternalError, TimeOutOfRange
+from wakefold.wakes import Decision, Wake, decide_due, plan_next_wake
+from wakefold.wakeups import Wakeups, count_wakeups
+from wakefold_laws import clock_laws, framing_laws, ledger_laws, session_laws
 from wakefold_laws.laws import ROOMS, Law, check_law, law, list_laws
 from wakefold_laws.ledger_laws import Folded
 from wakefold_laws.log_model import Log, retrace_log
@@ -188,18 +197,89 @@ def test_a_broken_law_is_named_with_its_sentence_and_its_example() -> None:
         is_small(100)
 
 
-def test_a_planted_bug_breaks_laws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fold that takes a fork's inherited events for its own is found by the laws of the ledger."""
+def test_where_asserts_are_left_out_no_law_is_held() -> None:
+    """Under `python -O` nothing could fail, so that trying a law does."""
+    program = "from wakefold_laws.laws import check_law, list_laws; check_law(list_laws()[0], 1)"
+    done = subprocess.run(
+        [sys.executable, "-O", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.endswith("RuntimeError: laws are assertions: run Python without -O.\n")
 
-    def fold_all(events: Iterable[Event], _seed_length: int = 0, profile: Profile = SEED) -> Folded:
-        return fold(events, 0, profile)
 
-    monkeypatch.setattr(ledger_laws, "fold", fold_all)
-    for broken in (
-        ledger_laws.a_valid_log_folds_to_what_its_writer_did,
-        ledger_laws.inherited_events_are_not_read,
-    ):
-        found_unshrunk = profile_of(settings(phases=[Phase.generate]))
-        with pytest.raises(Exception, match=r".") as caught, found_unshrunk:
-            check_law(broken)
-        assert caught.value.__notes__[-1] == f"law ledger/{broken.name}: {broken.sentence}"
+def fold_all(events: Iterable[Event], _seed_length: int = 0, profile: Profile = SEED) -> Folded:
+    """A fork's inherited events are its own."""
+    return fold(events, 0, profile)
+
+
+def decide_early(ledger: Ledger, now_ms: int) -> Result[Decision, TimeOutOfRange]:
+    """A reminder goes a millisecond before its time."""
+    return decide_due(ledger, now_ms + 1)
+
+
+def plan_late(ledger: Ledger, now_ms: int) -> Wake | None:
+    """A timer is a millisecond too long."""
+    wake = plan_next_wake(ledger, now_ms)
+    return None if wake is None else Wake(wake.at_ms + 1, wake.delay_ms + 1)
+
+
+def plan_only_what_is_soon(ledger: Ledger, now_ms: int) -> Wake | None:
+    """A wait of more than an hour is not armed at all."""
+    wake = plan_next_wake(ledger, now_ms)
+    return wake if wake is not None and wake.delay_ms <= 3_600_000 else None
+
+
+def count_reminders_as_words(events: Iterable[Event]) -> Wakeups:
+    """A plugin's message ends a streak."""
+    return count_wakeups(events, ("user", "a2a", "plugin"))
+
+
+def follow_all(conversation: Conversation, event: Event) -> Conversation:
+    """A fork has its parent's inbox."""
+    return follow(conversation, Event(event.type, 2**50, event.time_ms, event.data))
+
+
+def imply_what_was_said(
+    zone: str | None, events: Sequence[Event]
+) -> Result[RequestZone, InternalError]:
+    """A zone stays implied when its turn is over."""
+    last = max((e.seq for e in events if e.type == "user/message"), default=-1)
+    return find_request_zone(zone, events[: last + 1])
+
+
+def frame_as_it_is(record: OneShotRecord) -> str:
+    """A prompt's line breaks are left alone."""
+    return frame_one_shot(record).replace("\\n", "\n")
+
+
+PLANTED: Final[tuple[tuple[Callable[..., object], str, Law[...]], ...]] = (
+    (fold_all, "fold", ledger_laws.a_valid_log_folds_to_what_its_writer_did),
+    (fold_all, "fold", ledger_laws.inherited_events_are_not_read),
+    (fold_all, "fold", session_laws.a_conversation_leaves_the_ledger_alone),
+    (decide_early, "decide_due", clock_laws.no_clock_makes_a_reminder_early_or_double),
+    (decide_early, "decide_due", clock_laws.a_clock_set_back_brings_nothing_back),
+    (plan_late, "plan_next_wake", clock_laws.a_timer_is_punctual_while_the_clocks_agree),
+    (
+        plan_only_what_is_soon,
+        "plan_next_wake",
+        clock_laws.a_planned_sleep_is_never_early_and_a_minute_late_at_most,
+    ),
+    (count_reminders_as_words, "count_wakeups", session_laws.a_session_is_counted_from_its_log_alone),
+    (follow_all, "follow", session_laws.the_inbox_holds_what_no_turn_has_taken),
+    (imply_what_was_said, "find_request_zone", session_laws.a_zone_is_implied_by_the_open_turn_alone),
+    (frame_as_it_is, "frame_one_shot", framing_laws.no_prompt_makes_a_line_of_its_own),
+)
+
+
+@pytest.mark.parametrize(
+    ("bug", "name", "broken"), PLANTED, ids=lambda value: getattr(value, "name", None)
+)
+def test_a_planted_bug_breaks_its_law(
+    bug: Callable[..., object], name: str, broken: Law[...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each bug, in the place of what a law calls, is found, and the law is named."""
+    monkeypatch.setattr(f"{broken.function.__module__}.{name}", bug)
+    found_unshrunk = profile_of(settings(phases=[Phase.generate]))
+    with pytest.raises(AssertionError) as caught, found_unshrunk:
+        check_law(broken)
+    assert caught.value.__notes__[-1] == f"law {broken.room}/{broken.name}: {broken.sentence}"

@@ -34,11 +34,13 @@ def test_the_wheel_holds_three_typed_packages_and_the_licence(tmp_path: Path) ->
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         metadata = archive.read(f"wakefold-{wakefold.__version__}.dist-info/METADATA").decode()
+        entries = archive.read(f"wakefold-{wakefold.__version__}.dist-info/entry_points.txt").decode()
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
     assert tops == {"wakefold", "wakefold_shell", "wakefold_laws"}
     assert {f"{top}/py.typed" for top in tops} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert "License-Expression: MIT" in metadata
+    assert "[pytest11]\nwakefold_laws = wakefold_laws.pytest_plugin\n" in entries
 
 
 def test_the_source_distribution_carries_tests_and_documents(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Means to verify wakefold and programs built on it: conformance vectors and property strategies."""
+"""Means to verify wakefold and programs built on it: laws, strategies, models, conformance."""

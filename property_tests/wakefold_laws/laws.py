@@ -8,6 +8,7 @@ a law on data that its strategies draw; called itself, a law takes data of your 
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Generic, ParamSpec, TypeAlias
 
@@ -80,6 +81,8 @@ def check_law(checked: Law[...], examples: int | None = None) -> None:
 
     The Hypothesis profile of the moment holds; `examples` stands in the place of its `max_examples`.
     """
+    if sys.flags.optimize:
+        raise RuntimeError("laws are assertions: run Python without -O.")
     usual = settings()
     count = usual.max_examples if examples is None else examples
     chosen = settings(usual, max_examples=max(1, int(count * checked.times)))
