@@ -25,7 +25,7 @@ _DAY_MS: Final = 24 * _HOUR_MS
 _YEARS: Final = (2011, 2026, 2027, 2028)  # in 2011 Apia left a day out
 _BESIDES_MS: Final = (0, 0, 1, -1, -1000, 1_800_000, -1_800_000, -_HOUR_MS, 1 - _HOUR_MS, _HOUR_MS)
 _STRETCHES_MS: Final = (0, 1, 999, 59_999, 60_000, 60_001, 300_000, 1_800_000, _HOUR_MS, 6 * _HOUR_MS)
-_LEAPS_MS: Final = (1, 1000, 60_000, 300_000, _HOUR_MS, _HOUR_MS + 1, _DAY_MS, 30 * _DAY_MS)
+_LEAPS_MS: Final = (1, 1000, 60_000, 300_000, 1_800_000, _HOUR_MS, _HOUR_MS + 1, _DAY_MS, 30 * _DAY_MS)
 
 _going_on = st.sampled_from([ClockStep("go_on", ms) for ms in _STRETCHES_MS])
 _suspends = st.sampled_from([ClockStep("suspend", ms) for ms in (*_STRETCHES_MS, *_LEAPS_MS)])

@@ -7,10 +7,10 @@ a module that nobody has heard of. Whatever else of the package needs Hypothesis
 from __future__ import annotations
 
 try:
-    from hypothesis import assume, event, given, settings
+    from hypothesis import HealthCheck, assume, given, settings
     from hypothesis import strategies as st
 except ModuleNotFoundError as error:
     sentence = "wakefold: the laws need the extra 'laws': pip install 'wakefold[laws]'."
     raise ImportError(sentence, name=error.name) from None
 
-__all__ = ["assume", "event", "given", "settings", "st"]
+__all__ = ["HealthCheck", "assume", "given", "settings", "st"]

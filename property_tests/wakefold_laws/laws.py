@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, ParamSpec, TypeAlias
 
 from msgspec import Struct
 
-from wakefold_laws.drawing import given, settings, st
+from wakefold_laws.drawing import HealthCheck, given, settings, st
 
 ROOMS: Final = (
     "event",
@@ -79,13 +79,19 @@ def list_laws() -> tuple[Law[...], ...]:
 def check_law(checked: Law[...], examples: int | None = None) -> None:
     """Try a law on drawn data; what breaks it is raised, with the smallest example that does.
 
-    The Hypothesis profile of the moment holds; `examples` stands in the place of its `max_examples`.
+    The Hypothesis profile of the moment holds, but for its limits of time; `examples` stands in the
+    place of its `max_examples`.
     """
     if sys.flags.optimize:
         raise RuntimeError("laws are assertions: run Python without -O.")
     usual = settings()
     count = usual.max_examples if examples is None else examples
-    chosen = settings(usual, max_examples=max(1, int(count * checked.times)))
+    chosen = settings(
+        usual,
+        max_examples=max(1, int(count * checked.times)),
+        deadline=None,  # no law speaks of time: a slow machine must not fail one
+        suppress_health_check=[*usual.suppress_health_check, HealthCheck.too_slow],
+    )
     for case, strategies in _list_cases(checked):
         trial = chosen(given(**strategies)(checked.function)) if strategies else checked.function
         try:

@@ -14,7 +14,6 @@ from returns.result import Success
 from wakefold.conversations import Conversation, follow
 from wakefold.events import Event
 from wakefold.implied_zones import RequestZone, find_request_zone
-from wakefold.ledger import Ledger, evolve, fold
 from wakefold.wakeups import NO_WAKEUPS, Wakeups, count_wakeups, follow_wakeups
 from wakefold_laws.laws import law
 from wakefold_laws.session_model import SessionLog, SessionState
@@ -49,7 +48,7 @@ def a_session_is_counted_from_its_log_alone(log: SessionLog) -> None:
         assert (followed.max_consecutive, followed.word_seq) == (state.max_consecutive, state.word_seq)
 
 
-@law(log=session_logs())
+@law(times=2, log=session_logs())
 def the_inbox_holds_what_no_turn_has_taken(log: SessionLog) -> None:
     """Wherever a session is cut, the inbox has the messages that wait, in order, and the open turn is
     the one that has begun and not ended.
@@ -78,16 +77,3 @@ def a_zone_is_implied_by_the_open_turn_alone(log: SessionLog) -> None:
                 client_time_zones=zones,
             )
         )
-
-
-@law(log=session_logs())
-def a_conversation_leaves_the_ledger_alone(log: SessionLog) -> None:
-    """Without its conversation a session's log folds to the same reminders, ids and last batch."""
-    whole = fold(log.events, log.seed_length, log.profile).unwrap()
-    bare = Ledger(profile=log.profile)
-    for event in log.events[log.seed_length :]:
-        if event.type == "schedule/change":
-            bare = evolve(bare, event).unwrap()
-    assert list(whole.records.items()) == list(bare.records.items())
-    assert list(whole.seen_ids) == list(bare.seen_ids)
-    assert whole.last_accepted_at_ms == bare.last_accepted_at_ms
