@@ -71,7 +71,7 @@ def draw_sessions() -> list[SessionLog]:
 
 @cache
 def draw_scripts() -> list[ClockScript]:
-    return draw_sample(clock_scripts(), 800)
+    return draw_sample(clock_scripts(), 500)
 
 
 @pytest.mark.parametrize("kind", [AfterRecord, AtRecord, EveryRecord])
