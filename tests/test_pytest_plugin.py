@@ -13,6 +13,8 @@ import pytest
 
 from wakefold_laws import pytest_plugin
 from wakefold_laws.laws import list_laws
+from wakefold_laws.shell_laws import SHELL_LAWS
+from wakefold_laws.store_laws import STORE_LAWS, select_laws
 
 THREE_LINES: Final = """
 def test_core(core_law):
@@ -93,6 +95,46 @@ def test_a_core_law_runs_under_the_profile_of_the_session(plain_pytester: pytest
             "FAILED *test_core[[]framing/a_batch_frame_parses_back[]]*",
         ]
     )
+
+
+def test_each_store_law_and_each_shell_law_is_there(plain_pytester: pytest.Pytester) -> None:
+    """By its own name, in the order of its page."""
+    plain_pytester.makepyfile(
+        "def test_store(store_law): store_law(None)\ndef test_shell(shell_law): shell_law(None)"
+    )
+    done = plain_pytester.runpytest_inprocess("--collect-only", "-q")
+    collected = [line.partition("::")[2] for line in done.outlines if "::" in line]
+    assert collected == [
+        *(f"test_store[{law.__name__}]" for law in STORE_LAWS),
+        *(f"test_shell[{law.__name__}]" for law in SHELL_LAWS),
+    ]
+
+
+def test_laws_of_stores_and_shells_hold_of_ours(plain_pytester: pytest.Pytester) -> None:
+    """Called as a user calls them; a user's own choice of laws is taken for all of them."""
+    plain_pytester.makepyfile(
+        """
+        from contextlib import nullcontext
+
+        import pytest
+
+        from wakefold_laws.simulation.shells import OwnShell
+        from wakefold_laws.store_laws import select_laws
+        from wakefold_shell.stores.memory import MemoryStore
+
+        CHOSEN = select_laws(durable=False)
+        STORES = {}
+
+        @pytest.mark.parametrize("store_law", CHOSEN, ids=lambda law: law.__name__)
+        def test_store(store_law):
+            store_law(lambda home: nullcontext(STORES.setdefault(home, MemoryStore())))
+
+        def test_shell(shell_law):
+            shell_law(OwnShell, seeds=[7])
+        """
+    )
+    done = plain_pytester.runpytest_inprocess("-q")
+    done.assert_outcomes(passed=len(select_laws(durable=False)) + len(SHELL_LAWS))
 
 
 @pytest.mark.usefixtures("store_laws")
@@ -215,7 +257,15 @@ def run_fresh(program: str, *arguments: str, path: str = "") -> subprocess.Compl
 
 def test_what_the_command_line_uses_needs_no_extra() -> None:
     """Conformance, transcripts and the laws of stores are there without Hypothesis."""
-    plain = ("conformance", "vector_runners", "transcripts", "virtual_world", "store_laws", "log_model")
+    plain = (
+        "conformance",
+        "vector_runners",
+        "transcripts",
+        "virtual_world",
+        "store_laws",
+        "shell_laws",
+        "log_model",
+    )
     done = run_fresh(LOADED, *(f"wakefold_laws.{name}" for name in plain))
     assert (done.stdout, done.stderr) == ("False\n", "")
 

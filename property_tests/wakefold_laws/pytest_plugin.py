@@ -32,6 +32,12 @@ def store_law(_each_store_law: Check) -> Check:
     return _each_store_law
 
 
+@pytest.fixture
+def shell_law(_each_shell_law: Check) -> Check:
+    """Each law of a shell in turn; call it with what opens your shell."""
+    return _each_shell_law
+
+
 def _list_core_laws() -> dict[str, Check]:
     from wakefold_laws.laws import check_law, list_laws  # noqa: PLC0415 - not before it is asked for
 
@@ -49,6 +55,7 @@ def _list_functions(module: str, name: str) -> dict[str, Check]:
 _KINDS: Final[dict[str, Callable[[], dict[str, Check]]]] = {
     "_each_core_law": _list_core_laws,
     "_each_store_law": partial(_list_functions, "wakefold_laws.store_laws", "STORE_LAWS"),
+    "_each_shell_law": partial(_list_functions, "wakefold_laws.shell_laws", "SHELL_LAWS"),
 }
 
 
