@@ -16,6 +16,9 @@ from msgspec import Struct
 from wakefold import SCHEDULE_CHANGE, Event, parse_instant
 from wakefold.framing import read_frame
 
+GATE_MS: Final = 300_000
+"""How far two batches of repeating reminders stand apart."""
+
 HOUR_MS: Final = 3_600_000
 
 Occurrence = tuple[str, int]
@@ -78,6 +81,17 @@ class Chronicle:
     def list_due(self, now_ms: int) -> list[str]:
         """The active reminders whose target has come."""
         return [name for name, found in self.active.items() if found.target_ms <= now_ms]
+
+    def find_next_ms(self) -> int | None:
+        """The earliest instant at which a reminder can go, if the gate opens no sooner; `None`: none can."""
+        gate_ms = None if self.last_accepted_ms is None else self.last_accepted_ms + GATE_MS
+        targets_ms = (
+            found.target_ms
+            if found.interval_ms is None or gate_ms is None
+            else max(found.target_ms, gate_ms)
+            for found in self.active.values()
+        )
+        return min(targets_ms, default=None)
 
     def count_wakeups(self, since_ms: int) -> int:
         """The wakeups at or after an instant."""

@@ -13,12 +13,10 @@ from typing import Final
 from wakefold import Event, format_instant, plan_next_wake
 from wakefold.conversations import Input
 from wakefold.guard import UNTIL_A_WORD
-from wakefold_laws.simulation.chronicles import Chronicle, Dispatched, Occurrence
+from wakefold_laws.simulation.chronicles import GATE_MS, Chronicle, Dispatched, Occurrence
 from wakefold_laws.simulation.histories import History, list_keys
 from wakefold_laws.simulation.plain_guard import find_hold_reason
 from wakefold_laws.simulation.worlds import STRETCH_MS, Home
-
-_GATE_MS: Final = 300_000
 
 
 class Violation(BaseException):  # a shell may catch every Exception
@@ -66,7 +64,7 @@ def check_gate(dispatched: Dispatched, last_ms: int | None) -> None:
     accepted_ms = dispatched.accepted_ms
     if accepted_ms is None or last_ms is None or accepted_ms == last_ms:
         return
-    if accepted_ms - last_ms < _GATE_MS:
+    if accepted_ms - last_ms < GATE_MS:
         raise Violation(
             check_gate,
             f"seq {dispatched.seq} was accepted {accepted_ms - last_ms} ms after the last one.",
@@ -162,8 +160,9 @@ def check_timer_is_armed(history: History, home: Home) -> None:
         if sleep.until_ms == planned.at_ms:
             return
         left_ms = sleep.count_left_ms(world.monotonic_ms, world.offset_ms)
-        latest_ms = max(planned.at_ms, hold_ms or planned.at_ms) - now_ms + STRETCH_MS
-        if sleep.offset_ms != world.offset_ms and left_ms <= latest_ms:
+        next_ms = history.chronicle.find_next_ms() or planned.at_ms
+        latest_ms = max(next_ms, hold_ms or next_ms) + STRETCH_MS
+        if sleep.offset_ms != world.offset_ms and now_ms + left_ms <= latest_ms:
             return  # the clock was set meanwhile: the sleeper will look in time
     shown = ", ".join(format_instant(sleep.until_ms) for sleep in home.sleeps) or "nothing"
     raise Violation(
