@@ -85,6 +85,15 @@ def test_the_hourly_cap_comes_before_the_floor() -> None:
         assert refusal.code == code
 
 
+@pytest.mark.parametrize("cap", [0.5, 1])
+def test_the_least_cap_admits_nothing_after_one_wakeup(cap: float) -> None:
+    """It is off at zero, not at one."""
+    config = GuardConfig(max_per_hour=cap)
+    assert admit(NO_WAKEUPS, config, CREATE, {}, T) is None
+    refusal = admit(woken(T), config, CREATE, {}, T)
+    assert refusal == Refusal("SCHEDULE_HOURLY_CAP", cap, 1, free_in_ms=HOUR_MS)
+
+
 @pytest.mark.parametrize("cap", [0, -1, -0.5])
 def test_a_cap_at_or_below_zero_is_off(cap: float) -> None:
     """The floor stays."""

@@ -13,6 +13,7 @@ from wakefold import Event, Ledger
 from wakefold.effects import (
     Arm,
     Claim,
+    Disarm,
     Disposed,
     EndTurn,
     Flush,
@@ -21,13 +22,16 @@ from wakefold.effects import (
     TakeTurn,
     Warn,
 )
+from wakefold.events import Dispatch
 from wakefold.lifecycle import advance
 from wakefold.owners import Owner, Phase
 from wakefold.signals import (
+    Broke,
     ClaimBusy,
     ClaimGranted,
     DisposeAsked,
     Flushed,
+    FlushRefused,
     IdleFailed,
     Recorded,
     TurnCame,
@@ -144,6 +148,7 @@ def test_what_must_never_happen_never_does(kind: type, now_ms: int) -> None:
             assert Warn not in orders
         if not able:
             assert not {HandOver, Claim, Flush, Arm} & set(orders)
+            assert TakeTurn not in orders or kind is DisposeAsked
         if HandOver in orders:
             assert (owner.phase, kind) == (Phase.CLAIMING, ClaimGranted)
             assert orders == [HandOver]
@@ -189,6 +194,54 @@ def test_a_broken_event_loses_the_log_for_good() -> None:
     assert advance(lost, Recorded(Event("plan/create", 2, 1, None)))[0].ledger is None
     _, effects = advance(Owner(ledger=None, phase=Phase.CHECKING), Flushed(NOON_MS))
     assert effects == (Warn("corrupt_log"), EndTurn())
+
+
+@pytest.mark.parametrize("phase", [phase for phase in Phase if phase is not Phase.GONE])
+def test_whatever_breaks_is_told_as_the_owner_s_failure(phase: Phase) -> None:
+    """In every phase alike, and no further run is asked for."""
+    after, effects = advance(Owner(ledger=LEDGER, phase=phase, again=True), Broke())
+    assert [effect for effect in effects if isinstance(effect, Warn)] == [Warn("owner_failed")]
+    assert (after.faulted, after.again) == (True, False)
+
+
+def test_a_turn_that_comes_too_late_cancels_the_timer() -> None:
+    """A replaced or faulted owner leaves no timer behind."""
+    for owner in (
+        Owner(ledger=LEDGER, phase=Phase.QUEUED, live=False),
+        Owner(ledger=LEDGER, phase=Phase.QUEUED, faulted=True),
+    ):
+        after, effects = advance(owner, TurnCame())
+        assert effects == (Disarm(), EndTurn())
+        assert after.phase is Phase.RESTING
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_disposal_gives_up_what_was_waited_for(waits: bool) -> None:
+    """The idle wait is abandoned and no further run is owed, in the end as at once."""
+    checking = Owner(ledger=LEDGER, phase=Phase.CHECKING, again=True, waits_for_idle=waits)
+    disposing, effects = advance(checking, DisposeAsked())
+    assert effects == (Disarm(),)
+    assert disposing == Owner(ledger=LEDGER, phase=Phase.CHECKING, disposing=True)
+    gone, effects = advance(disposing, Flushed(NOON_MS))
+    assert effects == (EndTurn(), Disposed())
+    assert gone == Owner(ledger=LEDGER, phase=Phase.GONE, disposing=True)
+
+
+def test_an_owner_at_rest_owes_no_run() -> None:
+    """A replaced owner forgets that it was asked, and so does one that is gone."""
+    replaced = Owner(ledger=LEDGER, phase=Phase.CHECKING, again=True, live=False)
+    assert advance(replaced, FlushRefused())[0] == Owner(ledger=LEDGER, live=False)
+    leaving = Owner(ledger=LEDGER, phase=Phase.CHECKING, again=True, disposing=True)
+    gone = Owner(ledger=LEDGER, phase=Phase.GONE, disposing=True)
+    assert advance(leaving, FlushRefused())[0] == gone
+
+
+def test_a_hand_over_names_its_occurrences() -> None:
+    """A host that runs a command for each message needs them beside the words."""
+    (order,) = advance(Owner(ledger=LEDGER, phase=Phase.CLAIMING), ClaimGranted(NOON_MS))[1]
+    assert isinstance(order, HandOver)
+    assert order.occurrences == (("a", NOON_MS),)
+    assert order.changes == (Dispatch("a"),)
 
 
 def test_a_failed_idle_wait_is_warned_of_once() -> None:
