@@ -1,0 +1,113 @@
+"""Every state that an owner and its small world can reach, visited once: a model check by brute force.
+
+`explore` goes breadth first, so that a broken invariant comes with the shortest way to it. This module
+decides which states are one and the same (those of one key) and counts them; what can happen and what
+must hold is `owner_moves`'s and `owner_world`'s business.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from wakefold.events import AtRecord, EveryRecord
+from wakefold.guard_config import GuardConfig
+from wakefold.lifecycle import advance
+from wakefold_laws.owner_invariants import BrokenInvariant
+from wakefold_laws.owner_moves import list_moves
+from wakefold_laws.owner_world import Advance, OwnerWorld, Scenario
+
+_TICKS_MS: Final = (0, 300_000, 600_000)
+_TEA: Final = AtRecord("tea", "drink tea", 300_000)
+_BUS: Final = AtRecord("bus", "catch the bus", 600_000)
+_WALK: Final = EveryRecord("walk", "take a walk", 300, 300_000)
+_REST: Final = EveryRecord("rest", "rest your eyes", 300, 450_000)
+
+ONE_OF_EACH: Final = Scenario("a one-shot and a repeat", _TICKS_MS, (_TEA,), (_WALK,))
+TWO_ONE_SHOTS: Final = Scenario("two one-shots", _TICKS_MS, (_TEA,), (_BUS,))
+TWO_REPEATS: Final = Scenario(
+    "two repeats on both sides of the gate", (300_000, 599_999, 600_000), (_WALK,), (_REST,)
+)
+UNDER_GUARD: Final = Scenario(
+    "a one-shot and a repeat under a guard that holds",
+    _TICKS_MS,
+    (_TEA,),
+    (_WALK,),
+    GuardConfig(hold=True, max_consecutive_wakeups=1, max_per_hour=0),
+)
+SCENARIOS: Final = (ONE_OF_EACH, TWO_ONE_SHOTS, TWO_REPEATS, UNDER_GUARD)
+"""Two reminders and two ticks of the clock, in each combination; every fault can happen in each."""
+
+STATES_MAX: Final = 2_000_000
+
+
+class Exploration(Struct, frozen=True):
+    """What was visited: the owner's own states, those of the whole world, and the moves made."""
+
+    scenario: str
+    owner_states: int
+    states: int
+    transitions: int
+
+    def __str__(self) -> str:
+        """In words."""
+        return (
+            f"{self.scenario}: {self.states:,} states, {self.owner_states} of them of the owner "
+            f"itself, {self.transitions:,} transitions"
+        )
+
+
+class Counterexample(AssertionError):
+    """The shortest way to a broken invariant; `labels` says what happened, in order."""
+
+    def __init__(self, broken: BrokenInvariant, labels: tuple[str, ...]) -> None:
+        """What was broken, and the moves that led there."""
+        steps = (f"  {number}. {label}" for number, label in enumerate(labels, 1))
+        super().__init__("\n".join((str(broken), "after the start:", *steps)))
+        self.name, self.labels = broken.name, labels
+
+
+def explore(
+    scenario: Scenario, decider: Advance = advance, states_max: int = STATES_MAX
+) -> Exploration:
+    """Make every move in every reachable state; raises `Counterexample` for a broken invariant.
+
+    `ValueError` if the world turns out to have more than `states_max` states.
+    """
+    start = OwnerWorld(scenario, decider)
+    ways: dict[Hashable, tuple[Hashable, str] | None] = {start.key(): None}
+    owners = {start.owner_key()}
+    queue = deque([start])
+    transitions = 0
+    while queue:
+        world = queue.popleft()
+        key = world.key()
+        for move in list_moves(world):
+            after = world.copy()
+            try:
+                move.make(after)
+            except BrokenInvariant as broken:
+                labels = (*_retrace(ways, key), move.label)
+                raise Counterexample(broken, labels) from None
+            transitions += 1
+            reached = after.key()
+            if reached not in ways:
+                ways[reached] = (key, move.label)
+                owners.add(after.owner_key())
+                queue.append(after)
+        if len(ways) > states_max:
+            raise ValueError(f"{scenario.name}: more than {states_max} states, bound the world further")
+    return Exploration(scenario.name, len(owners), len(ways), transitions)
+
+
+def _retrace(ways: dict[Hashable, tuple[Hashable, str] | None], key: Hashable) -> list[str]:
+    def walk() -> Iterator[str]:
+        way = ways[key]
+        while way is not None:
+            yield way[1]
+            way = ways[way[0]]
+
+    return list(walk())[::-1]
