@@ -201,6 +201,21 @@ async def test_whatever_the_world_raises_is_a_warning_and_nothing_more(
     assert len(world.followups) == handed
 
 
+async def test_a_claim_without_a_clock_is_given_back() -> None:
+    """The clock goes after the claim is granted: the agent is not left waiting for a release."""
+    world = World(at("a"))
+    claim = world.claim
+
+    def claim_last() -> bool:
+        world.broken = {"clock"}
+        return claim()
+
+    world.claim = claim_last  # type: ignore[method-assign]
+    assert await live_once(world) == ["owner_failed"]
+    assert world.diary == ["flush", "release"]
+    assert world.followups == []
+
+
 async def test_a_failed_idle_wait_is_warned_of_and_the_next_idleness_tries_again() -> None:
     """Activity retries, no private timer does."""
     world = World(at("a"))

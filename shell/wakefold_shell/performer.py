@@ -209,6 +209,8 @@ class Performer:
         """Answer the owner with a fresh clock sample, every event reported before."""
         self._report()
         sample = self._sample()
+        if kind is fact.ClaimGranted and not isinstance(sample, Sampled):
+            self._release()  # the owner hears of no grant, so that it would never give it back
         self.signal(kind(sample.now_ms) if isinstance(sample, Sampled) else fact.Broke())
 
     def perform(self, effect: order.Effect) -> None:
