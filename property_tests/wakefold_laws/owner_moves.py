@@ -36,6 +36,10 @@ class Move(Struct, frozen=True):
     label: str
     act: Callable[[OwnerWorld], None]
 
+    def __repr__(self) -> str:
+        """In words, as Hypothesis shows what it drew."""
+        return self.label
+
     def make(self, world: OwnerWorld) -> None:
         """Let it happen; raises `BrokenInvariant`."""
         world.may_break = False
@@ -46,56 +50,61 @@ class Move(Struct, frozen=True):
 def list_moves(world: OwnerWorld) -> list[Move]:
     """Everything that can happen now; a hand-over that is ordered is done before all else."""
     if world.order is not None:
-        return list(list_answers(world))
+        return [*list_answers(world), *list_faults(world)]
     return [
         *list_answers(world),
+        *list_faults(world),
         *list_activities(world),
         *list_writes(world),
-        *list_fates(world),
+        *list_ends(world),
+        *list_crashes(world),
     ]
 
 
 def list_answers(world: OwnerWorld) -> Iterator[Move]:
-    """What is outstanding comes, is refused or breaks."""
-    answer, end_wait = OwnerWorld.answer, OwnerWorld.end_wait
+    """What is outstanding comes, as it should."""
+    answer = OwnerWorld.answer
+    if world.order is not None:
+        count = len(world.order.changes)
+        well = partial(OwnerWorld.hand_over, written=count, answer=HandedOver())
+        yield Move("the hand-over goes well", well)
+        return
     if world.turn == "asked":
         yield Move("the turn comes", OwnerWorld.give_turn)
-    if world.may_break:
-        yield Move("the release breaks", partial(OwnerWorld.tell, signal=Broke()))
     if world.timer_ms is not None:
         yield Move("the timer runs out", OwnerWorld.fire)
     if world.waits and not world.busy:
-        yield Move("the idle wait ends", partial(end_wait, answer=IdleCame()))
+        yield Move("the idle wait ends", partial(OwnerWorld.end_wait, answer=IdleCame()))
+    if world.awaited == "flush":
+        yield Move("the barrier is acknowledged", OwnerWorld.flush)
+    elif world.awaited == "claim" and world.busy:
+        yield Move("the claim is busy", partial(answer, answer=ClaimBusy()))
+    elif world.awaited == "claim":
+        yield Move("the claim is granted", OwnerWorld.grant)
+    elif world.awaited is not None:
+        yield Move("the hand-over is answered", OwnerWorld.answer_order)
+
+
+def list_faults(world: OwnerWorld) -> Iterator[Move]:
+    """What is outstanding is refused or breaks."""
+    answer, hand_over = OwnerWorld.answer, OwnerWorld.hand_over
+    if world.order is not None:
+        refused = partial(hand_over, written=0, answer=FollowupFailed())
+        yield Move("the message is not queued", refused)
+        yield Move("the hand-over breaks", partial(hand_over, written=0, answer=Broke()))
+        for written in range(len(world.order.changes) + 1):
+            label = f"the append fails after {written} of {len(world.order.changes)}"
+            yield Move(label, partial(hand_over, written=written, answer=AppendFailed()))
+        return
+    if world.may_break:
+        yield Move("the release breaks", partial(OwnerWorld.tell, signal=Broke()))
     if world.waits:
-        yield Move("the idle wait fails", partial(end_wait, answer=IdleFailed()))
-    match world.awaited:
-        case None:
-            return
-        case "order":
-            yield from _list_hand_overs(world)
-        case "flush":
-            yield Move("the barrier is acknowledged", OwnerWorld.flush)
-            yield Move("the barrier is refused", partial(answer, answer=FlushRefused()))
-            yield Move("the barrier breaks", partial(answer, answer=Broke()))
-        case "claim":
-            if world.busy:
-                yield Move("the claim is busy", partial(answer, answer=ClaimBusy()))
-            else:
-                yield Move("the claim is granted", OwnerWorld.grant)
-            yield Move("the claim breaks", partial(answer, answer=Broke()))
-        case signal:
-            yield Move("the hand-over is answered", partial(answer, answer=signal))
-
-
-def _list_hand_overs(world: OwnerWorld) -> Iterator[Move]:
-    hand_over = OwnerWorld.hand_over
-    count = 0 if world.order is None else len(world.order.changes)
-    yield Move("the hand-over goes well", partial(hand_over, written=count, answer=HandedOver()))
-    yield Move("the message is not queued", partial(hand_over, written=0, answer=FollowupFailed()))
-    yield Move("the hand-over breaks", partial(hand_over, written=0, answer=Broke()))
-    for written in range(count + 1):
-        label = f"the append fails after {written} of {count}"
-        yield Move(label, partial(hand_over, written=written, answer=AppendFailed()))
+        yield Move("the idle wait fails", partial(OwnerWorld.end_wait, answer=IdleFailed()))
+    if world.awaited == "flush":
+        yield Move("the barrier is refused", partial(answer, answer=FlushRefused()))
+        yield Move("the barrier breaks", partial(answer, answer=Broke()))
+    elif world.awaited == "claim":
+        yield Move("the claim breaks", partial(answer, answer=Broke()))
 
 
 def list_activities(world: OwnerWorld) -> Iterator[Move]:
@@ -139,14 +148,17 @@ def list_writes(world: OwnerWorld) -> Iterator[Move]:
             yield Move(f"{label}, unconfirmed", partial(fail_tool, change=create))
 
 
-def list_fates(world: OwnerWorld) -> Iterator[Move]:
-    """What ends an owner or its log: replaced, disposed, crashed and started again."""
-    begin, tell = OwnerWorld.begin, OwnerWorld.tell
-    yield Move("another owner takes the session", partial(tell, signal=Detached()))
-    yield Move("disposal is asked for", partial(tell, signal=DisposeAsked()))
-    for survived in range(world.durable, len(world.log) + 1):
-        yield Move(f"a crash keeps {survived} events", partial(begin, survived=survived))
-    if world.lost:
-        yield Move("a restart cannot read the log", partial(begin, survived=None))
-    else:
+def list_ends(world: OwnerWorld) -> Iterator[Move]:
+    """What ends an owner, or makes its log unreadable."""
+    yield Move("another owner takes the session", partial(OwnerWorld.tell, signal=Detached()))
+    yield Move("disposal is asked for", partial(OwnerWorld.tell, signal=DisposeAsked()))
+    if not world.lost:
         yield Move("the log becomes unreadable", OwnerWorld.lose_log)
+
+
+def list_crashes(world: OwnerWorld) -> Iterator[Move]:
+    """A crash, and a new owner from what survived: all that was durable, and any part of the rest."""
+    for survived in range(world.durable, len(world.log) + 1):
+        yield Move(f"a crash keeps {survived} events", partial(OwnerWorld.begin, survived=survived))
+    if world.lost:
+        yield Move("a restart cannot read the log", partial(OwnerWorld.begin, survived=None))

@@ -101,8 +101,9 @@ class OwnerWorld:
         self.durable = self.reported = len(self.log)
         self.timer_ms: int | None = None
         self.turn: Literal["free", "asked", "held"] = "free"
-        self.awaited: Literal["flush", "claim", "order"] | Signal | None = None
+        self.awaited: Literal["flush", "claim", "order", "answer"] | None = None
         self.order: HandOver | None = None
+        self.reply: Signal | None = None  # to the order
         self.claimed = self.handed = self.may_break = self.busy = self.waits = False
         self.detached = self.disposing = self.disposed = False
         self.lost = self.faulted = survived is None
@@ -136,7 +137,6 @@ class OwnerWorld:
 
     def key(self) -> Hashable:
         """What the future depends on: worlds of one key have one future."""
-        awaited = self.awaited if isinstance(self.awaited, str) else type(self.awaited)
         place = None
         if not self.closed:
             place = (self.now_ms, self.history[self.durable :], self.history[self.reported])
@@ -145,8 +145,9 @@ class OwnerWorld:
             place,
             self.timer_ms,
             self.turn,
-            awaited,
+            self.awaited,
             self.order,
+            self.reply,
             self.claimed,
             self.handed,
             self.may_break,
@@ -205,13 +206,18 @@ class OwnerWorld:
         changes = () if self.order is None else self.order.changes
         for change in changes[:written]:
             self.write(change)
-        self.awaited, self.order = answer, None
+        self.awaited, self.order, self.reply = "answer", None, answer
+
+    def answer_order(self) -> None:
+        """The owner hears what came of its order."""
+        reply, self.reply = self.reply, None
+        if reply is not None:
+            self.report()
+            self.answer(reply)
 
     def answer(self, answer: Signal) -> None:
         """What the turn's holder waits for comes."""
         self.awaited = None
-        if isinstance(answer, HandedOver | AppendFailed):
-            self.report()
         self.handed = self.handed or isinstance(answer, HandedOver)
         self.tell(answer)
 
