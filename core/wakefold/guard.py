@@ -31,8 +31,6 @@ from wakefold.zones import find_clock_instant, read_clock_minutes
 RefusalCode = Literal["SCHEDULE_HOURLY_CAP", "SCHEDULE_TOO_FREQUENT"]
 StopReason = Literal["consecutive", "per_day", "interval"]
 
-_MINUTE_MS: Final = 60_000
-
 
 class Refusal(Struct, frozen=True):
     """Why a `schedule_create` is not admitted, with the numbers used.
