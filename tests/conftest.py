@@ -26,6 +26,7 @@ _MEMORY: Final = Path("/dev/shm")
 _NEEDS: Final[dict[str, Callable[[], bool]]] = {
     "shared": (_SHARED / "vectors").is_dir,
     "zstd": lambda: importlib.util.find_spec("zstandard") is not None,
+    "mutmut": lambda: importlib.util.find_spec("mutmut") is not None,
     "node": lambda: shutil.which("node") is not None,
 }
 

@@ -108,6 +108,7 @@ def test_a_repeat_below_the_floor_is_refused(seconds: float) -> None:
     """Whatever number was asked for."""
     refusal = admit(NO_WAKEUPS, DEFAULT_CONFIG, CREATE, {"every_seconds": seconds}, T)
     assert refusal == Refusal("SCHEDULE_TOO_FREQUENT", 1800, seconds)
+    assert refusal.free_in_ms is None  # nothing to wait for
 
 
 @pytest.mark.parametrize(
@@ -177,6 +178,7 @@ def test_the_first_limit_that_is_passed_is_named() -> None:
     day = [T] * 49
     streak = stop_of(woken(*day, streak=7, word_seq=5), ALL)
     assert (streak.key, streak.limit) == (StopKey("consecutive", 5), 6)
+    assert (streak.key.since, streak.key.ids) == (5, frozenset())
     assert (streak.consecutive, streak.per_day, streak.total) == (7, 49, 49)
     assert stop_of(woken(*day, streak=6), ALL).key == StopKey("per_day", MIDNIGHT)
     assert stop_of(woken(*day, streak=6), ALL).limit == 48

@@ -55,8 +55,8 @@ class Exploration(Struct, frozen=True):
     def __str__(self) -> str:
         """In words."""
         return (
-            f"{self.scenario}: {self.states:,} states, {self.owner_states} of them of the owner "
-            f"itself, {self.transitions:,} transitions"
+            f"{self.scenario}: {self.states:,} states of the world, {self.owner_states} of the "
+            f"owner, {self.transitions:,} transitions"
         )
 
 

@@ -139,7 +139,8 @@ class OwnerWorld:
         """What the future depends on: worlds of one key have one future."""
         place = None
         if not self.closed:
-            place = (self.now_ms, self.history[self.durable :], self.history[self.reported])
+            told = self.history[self.reported]
+            place = (self.now_ms, self.history[self.durable :], told, *self._list_known())
         return (
             *self.owner_key(),
             place,
@@ -161,6 +162,14 @@ class OwnerWorld:
             self.asked,
             self.slack,
         )
+
+    def _list_known(self) -> tuple[Hashable, ...]:
+        """What the owner knows of the log; a sound one knows what it was told."""
+        ledger, guard = self.owner.ledger, self.owner.guard
+        streak = None if guard is None else guard.wakeups.consecutive
+        if ledger is None:
+            return (streak,)
+        return (streak, ledger.last_accepted_at_ms, *ledger.records.values())
 
     def owner_key(self) -> tuple[Hashable, ...]:
         """Phase and marks of the owner."""
