@@ -48,7 +48,8 @@ from wakefold_laws.owner_model import (
     Exploration,
     explore,
 )
-from wakefold_laws.owner_world import Advance, Scenario
+from wakefold_laws.owner_watch import Advance
+from wakefold_laws.owner_world import Scenario
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/testing.md"
 

@@ -18,7 +18,8 @@ from wakefold.guard_config import GuardConfig
 from wakefold.lifecycle import advance
 from wakefold_laws.owner_invariants import BrokenInvariant
 from wakefold_laws.owner_moves import list_moves
-from wakefold_laws.owner_world import Advance, OwnerWorld, Scenario
+from wakefold_laws.owner_watch import Advance
+from wakefold_laws.owner_world import OwnerWorld, Scenario
 
 _TICKS_MS: Final = (0, 300_000, 600_000)
 _TEA: Final = AtRecord("tea", "drink tea", 300_000)
