@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 from hypothesis.strategies import SearchStrategy
@@ -19,6 +19,10 @@ from wakefold_laws.owner_world import Scenario
 
 TestOwnerLives = OwnerMachine.TestCase
 TestOwnerLives.settings = settings(stateful_step_count=100)
+
+QUICKLY = settings(
+    TestOwnerLives.settings, phases=[Phase.generate]
+)  # finding is asked for, not shrinking
 
 
 THREE_REPEATS = Scenario(
@@ -48,7 +52,7 @@ class Forgetful(OwnerMachine):
 def test_a_bug_that_takes_three_reminders_is_found() -> None:
     """The life that shows it names the invariant, and what happened."""
     with pytest.raises(BrokenInvariant, match="All that one message may carry") as raised:
-        run_state_machine_as_test(Forgetful, settings=TestOwnerLives.settings)
+        run_state_machine_as_test(Forgetful, settings=QUICKLY)
     notes = "\n".join(raised.value.__notes__)
     assert "state = Forgetful()" in notes
     assert "state.settle" in notes or "the claim is granted" in notes

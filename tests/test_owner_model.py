@@ -8,35 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from wakefold import effects as order
 from wakefold import lifecycle, wakes
-from wakefold.effects import (
-    Arm,
-    AwaitIdle,
-    Disarm,
-    Disposed,
-    Effect,
-    EndTurn,
-    Flush,
-    HandOver,
-    Release,
-    TakeTurn,
-    Warn,
-)
+from wakefold import signals as fact
 from wakefold.ledger import Ledger
 from wakefold.lifecycle import Step, advance
 from wakefold.owners import Owner, Phase, with_log, with_marks
 from wakefold.recurrence import Profile, find_gate
-from wakefold.signals import (
-    AppendFailed,
-    ClaimBusy,
-    ClaimGranted,
-    DisposeAsked,
-    FlushRefused,
-    FollowupFailed,
-    Nudged,
-    Recorded,
-    Signal,
-)
 from wakefold.wakes import BatchDue, decide_due
 from wakefold_laws.owner_invariants import INVARIANTS
 from wakefold_laws.owner_model import (
@@ -84,87 +62,89 @@ def test_every_state_keeps_the_invariants(scenario: Scenario) -> None:
 # Bugs. Each is a decider that goes wrong in one way, for the invariant that must notice it.
 
 
-def without(kind: type[Effect], owner: Owner, signal: Signal) -> Step:
+def without(kind: type[order.Effect], owner: Owner, signal: fact.Signal) -> Step:
     """Forgets one kind of effect."""
     after, effects = advance(owner, signal)
     return after, tuple(effect for effect in effects if not isinstance(effect, kind))
 
 
-def twice(kind: type[Effect], owner: Owner, signal: Signal) -> Step:
+def twice(kind: type[order.Effect], owner: Owner, signal: fact.Signal) -> Step:
     """Gives one kind of effect two times."""
     after, effects = advance(owner, signal)
     return after, tuple(e for effect in effects for e in [effect] * (1 + isinstance(effect, kind)))
 
 
-def deaf(operation: str, phase: Phase, owner: Owner, signal: Signal) -> Step:
+def deaf(operation: str, phase: Phase, owner: Owner, signal: fact.Signal) -> Step:
     """Does not learn of one operation while in a phase: a stale ledger."""
-    recorded = isinstance(signal, Recorded) and operation in str(signal.event.data)
+    recorded = isinstance(signal, fact.Recorded) and operation in str(signal.event.data)
     return (owner, ()) if recorded and owner.phase is phase else advance(owner, signal)
 
 
-def fearless(owner: Owner, signal: Signal) -> Step:
+def fearless(owner: Owner, signal: fact.Signal) -> Step:
     """Hands over whatever has happened to the owner."""
-    if isinstance(signal, ClaimGranted):
+    if isinstance(signal, fact.ClaimGranted):
         return advance(with_marks(owner, live=True, disposing=False), signal)
     return advance(owner, signal)
 
 
-def hopeful(owner: Owner, signal: Signal) -> Step:
+def hopeful(owner: Owner, signal: fact.Signal) -> Step:
     """Takes a failed append for a message that was not queued."""
-    return advance(owner, FollowupFailed() if isinstance(signal, AppendFailed) else signal)
+    return advance(owner, fact.FollowupFailed() if isinstance(signal, fact.AppendFailed) else signal)
 
 
-def unguarded(owner: Owner, signal: Signal) -> Step:
+def unguarded(owner: Owner, signal: fact.Signal) -> Step:
     """Does not ask the guard."""
     return advance(with_log(owner, owner.ledger, None), signal)
 
 
-def greedy(owner: Owner, signal: Signal) -> Step:
+def greedy(owner: Owner, signal: fact.Signal) -> Step:
     """Asks for a turn although one is asked for."""
     after, effects = advance(owner, signal)
-    if owner.phase is Phase.QUEUED and isinstance(signal, Nudged):
-        return after, (*effects, TakeTurn())
+    if owner.phase is Phase.QUEUED and isinstance(signal, fact.Nudged):
+        return after, (*effects, order.TakeTurn())
     return after, effects
 
 
-def forgetful(owner: Owner, signal: Signal) -> Step:
+def forgetful(owner: Owner, signal: fact.Signal) -> Step:
     """Forgets who asked while a run was under way."""
     return advance(with_marks(owner, again=False), signal)
 
 
-def eager(owner: Owner, signal: Signal) -> Step:
+def tardy(owner: Owner, signal: fact.Signal) -> Step:
     """Arms the timer for a moment too late."""
     after, effects = advance(owner, signal)
-    late = (Arm(e.until_ms + 1, e.delay_ms + 1) if isinstance(e, Arm) else e for e in effects)
+    late = (
+        order.Arm(e.until_ms + 1, e.delay_ms + 1) if isinstance(e, order.Arm) else e for e in effects
+    )
     return after, tuple(late)
 
 
-def impatient(owner: Owner, signal: Signal) -> Step:
+def impatient(owner: Owner, signal: fact.Signal) -> Step:
     """Waits for an idle agent twice at a time."""
-    if isinstance(signal, ClaimBusy):
+    if isinstance(signal, fact.ClaimBusy):
         return advance(with_marks(owner, waits_for_idle=False), signal)
     return advance(owner, signal)
 
 
-def noisy(owner: Owner, signal: Signal) -> Step:
+def noisy(owner: Owner, signal: fact.Signal) -> Step:
     """Warns although another owner has the session."""
-    if isinstance(signal, FlushRefused):
+    if isinstance(signal, fact.FlushRefused):
         after, effects = advance(with_marks(owner, live=True), signal)
         return with_marks(after, live=owner.live), effects
     return advance(owner, signal)
 
 
-def hasty(owner: Owner, signal: Signal) -> Step:
+def hasty(owner: Owner, signal: fact.Signal) -> Step:
     """Reports disposal as soon as it is asked for."""
-    if isinstance(signal, DisposeAsked) and owner.phase is not Phase.GONE:
-        return with_marks(owner, phase=Phase.GONE, disposing=True), (Disarm(), Disposed())
+    if isinstance(signal, fact.DisposeAsked) and owner.phase is not Phase.GONE:
+        return with_marks(owner, phase=Phase.GONE, disposing=True), (order.Disarm(), order.Disposed())
     return advance(owner, signal)
 
 
-def restless(owner: Owner, signal: Signal) -> Step:
+def restless(owner: Owner, signal: fact.Signal) -> Step:
     """Warns although it is gone."""
     after, effects = advance(owner, signal)
-    return after, (*effects, Warn("owner_failed")) if owner.phase is Phase.GONE else effects
+    return after, (*effects, order.Warn("owner_failed")) if owner.phase is Phase.GONE else effects
 
 
 BUGS: list[tuple[str, Scenario, Advance]] = [
@@ -173,22 +153,22 @@ BUGS: list[tuple[str, Scenario, Advance]] = [
     ("stopped", ONE_OF_EACH, fearless),
     ("stopped", ONE_OF_EACH, hopeful),
     ("held", UNDER_GUARD, unguarded),
-    ("claim", ONE_OF_EACH, partial(without, Release)),
-    ("claim", ONE_OF_EACH, partial(twice, Release)),
+    ("claim", ONE_OF_EACH, partial(without, order.Release)),
+    ("claim", ONE_OF_EACH, partial(twice, order.Release)),
     ("turn", ONE_OF_EACH, greedy),
-    ("turn", ONE_OF_EACH, partial(twice, EndTurn)),
-    ("answer", ONE_OF_EACH, partial(without, Flush)),
-    ("answer", ONE_OF_EACH, partial(twice, HandOver)),
-    ("timer", ONE_OF_EACH, eager),
-    ("timer", ONE_OF_EACH, partial(twice, Arm)),
-    ("look", ONE_OF_EACH, partial(without, Disarm)),
+    ("turn", ONE_OF_EACH, partial(twice, order.EndTurn)),
+    ("answer", ONE_OF_EACH, partial(without, order.Flush)),
+    ("answer", ONE_OF_EACH, partial(twice, order.HandOver)),
+    ("timer", ONE_OF_EACH, tardy),
+    ("timer", ONE_OF_EACH, partial(twice, order.Arm)),
+    ("look", ONE_OF_EACH, partial(without, order.Disarm)),
     ("idle-wait", ONE_OF_EACH, impatient),
     ("asked", ONE_OF_EACH, forgetful),
-    ("stuck", ONE_OF_EACH, partial(without, Arm)),
-    ("stuck", ONE_OF_EACH, partial(without, AwaitIdle)),
+    ("stuck", ONE_OF_EACH, partial(without, order.Arm)),
+    ("stuck", ONE_OF_EACH, partial(without, order.AwaitIdle)),
     ("warning", ONE_OF_EACH, noisy),
     ("disposal", ONE_OF_EACH, hasty),
-    ("disposal", ONE_OF_EACH, partial(without, Disposed)),
+    ("disposal", ONE_OF_EACH, partial(without, order.Disposed)),
     ("gone", ONE_OF_EACH, restless),
 ]
 

@@ -11,41 +11,14 @@ from collections.abc import Callable, Hashable
 from operator import attrgetter
 from typing import Final, Literal, assert_never
 
-from wakefold.effects import (
-    Arm,
-    AwaitIdle,
-    Claim,
-    Disarm,
-    Disposed,
-    Effect,
-    EndTurn,
-    Flush,
-    HandOver,
-    Release,
-    TakeTurn,
-    Warn,
-)
+from wakefold import effects as order
+from wakefold import signals as fact
 from wakefold.lifecycle import Step
 from wakefold.owners import Owner
-from wakefold.signals import (
-    AppendFailed,
-    Broke,
-    Detached,
-    DisposeAsked,
-    Flushed,
-    FlushRefused,
-    FollowupFailed,
-    IdleCame,
-    IdleFailed,
-    LogLost,
-    Nudged,
-    Signal,
-    WentIdle,
-)
 from wakefold_laws.owner_invariants import require
 from wakefold_laws.reminder_model import Reminders
 
-Advance = Callable[[Owner, Signal], Step]
+Advance = Callable[[Owner, fact.Signal], Step]
 """The decider under test."""
 
 _OUTSTANDING: Final = attrgetter(
@@ -74,8 +47,8 @@ class WatchedOwner:
         self.timer_ms: int | None = None
         self.turn: Literal["free", "asked", "held"] = "free"
         self.awaited: Literal["flush", "claim", "order", "answer"] | None = None
-        self.order: HandOver | None = None
-        self.reply: Signal | None = None
+        self.order: order.HandOver | None = None
+        self.reply: fact.Signal | None = None
         self.claimed = self.handed = self.may_break = self.waits = False
         self.detached = self.disposing = self.disposed = False
         self.lost = self.faulted = owner.ledger is None
@@ -110,7 +83,7 @@ class WatchedOwner:
             return (streak,)
         return (streak, ledger.last_accepted_at_ms, *ledger.records.values())
 
-    def tell(self, signal: Signal) -> None:
+    def tell(self, signal: fact.Signal) -> None:
         """The owner learns a fact, and its orders are performed or noted."""
         self._note(signal)
         self.owner, effects = self.decider(self.owner, signal)
@@ -130,72 +103,72 @@ class WatchedOwner:
             return
         require(self.timer_ms is not None or self.waits, "stuck", f"rest at {self.now_ms}")
 
-    def _note(self, signal: Signal) -> None:
+    def _note(self, signal: fact.Signal) -> None:
         match signal:
-            case Detached():
+            case fact.Detached():
                 self.detached = True
-            case DisposeAsked():
+            case fact.DisposeAsked():
                 self.disposing = True
-            case AppendFailed() | Broke() | LogLost():
+            case fact.AppendFailed() | fact.Broke() | fact.LogLost():
                 self.faulted = True
-            case FlushRefused() | FollowupFailed() | IdleFailed():
+            case fact.FlushRefused() | fact.FollowupFailed() | fact.IdleFailed():
                 self.slack = True
-            case Nudged() | IdleCame():
+            case fact.Nudged() | fact.IdleCame():
                 self.asked = True
-            case WentIdle():
+            case fact.WentIdle():
                 self.asked = self.asked or bool(self.history[self.reported].seen)
-            case Flushed():
+            case fact.Flushed():
                 self.asked = self.asked or self.handed
             case _:
                 pass
         self.asked = self.asked and not (self.closed or self.faulted)
 
-    def _perform(self, effect: Effect) -> None:
+    def _perform(self, effect: order.Effect) -> None:
         match effect:
-            case TakeTurn():
+            case order.TakeTurn():
                 require(self.turn == "free", "turn", f"a second turn while one is {self.turn}")
                 self.turn = "asked"
-            case EndTurn():
+            case order.EndTurn():
                 require(self.turn == "held", "turn", "the end of a turn that is not held")
                 require(not self.claimed, "claim", "a turn ended with the claim held")
                 self.turn, self.awaited, self.handed = "free", None, False
-            case Flush():
+            case order.Flush():
                 self._await("flush")
                 require(self.timer_ms is None, "look", f"a timer for {self.timer_ms}")
                 self.slack = False
                 self.asked = self.asked and self.handed
-            case Arm():
+            case order.Arm():
                 require(self.timer_ms is None, "timer", "armed twice")
                 self.reminders.check_timer(effect, self.now_ms)
                 self.timer_ms = effect.until_ms
-            case Disarm():
+            case order.Disarm():
                 self.timer_ms = None
-            case Claim():
+            case order.Claim():
                 self._await("claim")
-            case HandOver():
+            case order.HandOver():
                 self._await("order")
                 self._check_order(effect)
                 self.order = effect
-            case Release():
+            case order.Release():
                 require(self.claimed, "claim", "a release of what is not held")
                 self.claimed, self.may_break = False, True
-            case AwaitIdle():
+            case order.AwaitIdle():
                 require(not self.waits, "idle-wait", "a second one")
                 self.waits = True
-            case Warn():
+            case order.Warn():
                 require(not self.detached, "warning", f"{effect}")
-            case Disposed():
+            case order.Disposed():
                 idle = self.turn == "free" and self.timer_ms is None and not self.claimed
                 require(self.disposing and idle, "disposal", f"turn {self.turn}, {self.timer_ms}")
                 self.disposed = True
             case _:
                 assert_never(effect)
 
-    def _check_order(self, order: HandOver) -> None:
+    def _check_order(self, handed: order.HandOver) -> None:
         require(self.claimed, "claim", "a hand-over without a claim")
-        require(not (self.closed or self.faulted), "stopped", f"{order.occurrences}")
+        require(not (self.closed or self.faulted), "stopped", f"{handed.occurrences}")
         require(not self._is_held(), "held", f"a streak of {self.reminders.streak}")
-        self.reminders.check_hand_over(order, self.now_ms)
+        self.reminders.check_hand_over(handed, self.now_ms)
 
     def _await(self, what: Literal["flush", "claim", "order"]) -> None:
         waiting = self.turn == "held" and self.awaited is None
