@@ -167,6 +167,8 @@ BUGS: list[tuple[str, Scenario, Advance]] = [
     ("stuck", ONE_OF_EACH, partial(without, order.Arm)),
     ("stuck", ONE_OF_EACH, partial(without, order.AwaitIdle)),
     ("warning", ONE_OF_EACH, noisy),
+    ("warning", ONE_OF_EACH, partial(without, order.Warn)),
+    ("warning", ONE_OF_EACH, partial(twice, order.Warn)),
     ("disposal", ONE_OF_EACH, hasty),
     ("disposal", ONE_OF_EACH, partial(without, order.Disposed)),
     ("gone", ONE_OF_EACH, restless),

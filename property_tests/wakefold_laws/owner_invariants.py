@@ -43,7 +43,7 @@ INVARIANTS: Final[dict[Invariant, str]] = {
     "idle-wait": "At most one idle wait is outstanding.",
     "asked": "Whoever asks for a look gets one: no run ends before it without asking for the next.",
     "stuck": "With something to deliver and a healthy store, an owner at rest has a timer or a wait.",
-    "warning": "A replaced owner warns of nothing.",
+    "warning": "What is refused or breaks is warned of once; a replaced owner warns of nothing.",
     "disposal": "Disposal goes on once it is asked for, and is reported when nothing is outstanding.",
     "gone": "A disposed owner orders nothing.",
 }

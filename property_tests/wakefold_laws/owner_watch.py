@@ -26,6 +26,14 @@ _OUTSTANDING: Final = attrgetter(
     *("detached", "disposing", "disposed", "lost", "faulted", "asked", "slack"),
 )
 
+_BAD_NEWS: Final = (
+    fact.FlushRefused,
+    fact.FollowupFailed,
+    fact.AppendFailed,
+    fact.Broke,
+    fact.IdleFailed,
+)
+
 
 class WatchedOwner:
     """An owner under watch; `start` begins with a new one.
@@ -87,6 +95,11 @@ class WatchedOwner:
         """The owner learns a fact, and its orders are performed or noted."""
         self._note(signal)
         self.owner, effects = self.decider(self.owner, signal)
+        if isinstance(signal, _BAD_NEWS):
+            warnings = sum(isinstance(effect, order.Warn) for effect in effects)
+            abandoned = self.disposing and isinstance(signal, fact.IdleFailed)
+            heard = not (self.detached or self.disposed or abandoned)
+            require(warnings == heard, "warning", f"{warnings} of {signal}")
         for effect in effects:
             require(not self.disposed, "gone", f"{effect}")
             self._perform(effect)
