@@ -83,7 +83,7 @@ class Chronicle:
         return [name for name, found in self.active.items() if found.target_ms <= now_ms]
 
     def find_next_ms(self) -> int | None:
-        """The earliest instant at which a reminder can go, if the gate opens no sooner; `None`: none can."""
+        """The earliest instant at which a reminder can go, the gate kept; `None`: none can."""
         gate_ms = None if self.last_accepted_ms is None else self.last_accepted_ms + GATE_MS
         targets_ms = (
             found.target_ms
