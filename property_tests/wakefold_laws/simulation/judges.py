@@ -82,6 +82,8 @@ class Judge:
 
     def see_quiet(self, home: Home) -> None:
         """Nothing can go on by itself."""
+        if home.excused:
+            self.history.reapable = []  # a reaper that was refused comes again when the agent is idle
         if home.disposed or home.dead or home.barriers or home.turns or home.excused:
             return
         law.check_calls_are_answered(home)
