@@ -112,6 +112,25 @@ def test_every_invariant_has_been_seen_to_fail() -> None:
     assert seen == {invariant.__name__ for invariant in INVARIANTS}
 
 
+def test_a_guard_without_a_clock_admits_nothing() -> None:
+    """A script that broke an invariant: admission went by an older sample, from before a jump."""
+    story = replay(
+        """
+        {"start_ms":1830297540000,"limits":{"maxPerHour":2}}
+        {"do":"call","deeds":[{"tool":"create","number":5}]}
+        {"do":"call","deeds":[{"tool":"create","number":300}]}
+        {"do":"go","for_ms":21600000}
+        {"do":"call","deeds":[{"tool":"create","rule":"every","number":1800}]}
+        {"do":"jump","by_ms":-21600000}
+        {"do":"fail","what":"clock"}
+        {"do":"call","deeds":[{"tool":"create","number":60}]}
+        """
+    )
+    answers = [note.text for note in story.notes if note.text.startswith("answered")]
+    assert '"code":"internal_error"' in answers[-1]
+    assert story.deliveries == 2
+
+
 def test_the_page_has_every_invariant() -> None:
     """By name, and with its one sentence."""
     page = (Path(__file__).resolve().parents[1] / "docs/simulator.md").read_text("utf-8")

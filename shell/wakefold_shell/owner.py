@@ -107,11 +107,13 @@ class Session(ToolPerformer):
         if self._closed:
             raise UnavailableError("this session is closed: open it again.")
         self.refuse_reentry()
-        guarded = self.owner.guard if tool == "schedule_create" else None
-        sample = self._sample() if guarded else None
-        now_ms = sample.now_ms if isinstance(sample, step.Sampled) else self._now_ms
-        opened = open_call(tool, arguments, guarded, now_ms)
         call = Call()
+        guarded = self.owner.guard if tool == "schedule_create" else None
+        sample = step.Sampled(0) if guarded is None else self._sample()
+        if not isinstance(sample, step.Sampled):
+            call.finish(Failure(InternalError()))  # without a clock nothing is admitted
+            return call
+        opened = open_call(tool, arguments, guarded, sample.now_ms)
         if is_successful(opened):
             call.program = opened.unwrap()()
             self._queue.append(call)
