@@ -15,7 +15,8 @@ from command import wakefold, wakefold_json
 from journal_files import JOURNALS, create_at, create_every, event, line, write_session
 from wakefold_shell.errors import JournalError
 from wakefold_shell.stores.care import convert_session, cut_torn_tail
-from wakefold_shell.stores.journal_store import StoreKind, hold_lock, open_store
+from wakefold_shell.stores.journal_store import hold_lock, open_store
+from wakefold_shell.stores.journals import StoreKind
 
 KINDS: tuple[StoreKind, ...] = get_args(StoreKind)
 NOW = ("--now", "2027-01-04T12:00:00Z")

@@ -16,16 +16,15 @@ from wakefold.conversations import Input
 from wakefold.guard_config import DEFAULT_CONFIG, GuardConfig, read_guard_config
 from wakefold_shell import guarding
 from wakefold_shell.clocks import FixedClock
-from wakefold_shell.errors import CompositionError
-from wakefold_shell.guarding import (
+from wakefold_shell.configurations import (
     CONFIG_NAME,
     ConfigError,
-    Watchman,
     find_config,
     find_config_beside,
-    notify_owner,
     read_config,
 )
+from wakefold_shell.errors import CompositionError
+from wakefold_shell.guarding import Watchman, notify_owner
 from wakefold_shell.hosts.callbacks import CallbackAgent
 from wakefold_shell.runners import Runner
 from wakefold_shell.sockets import ask

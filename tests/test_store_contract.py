@@ -25,8 +25,8 @@ from wakefold_laws.store_laws import (
 )
 from wakefold_shell.errors import JournalError
 from wakefold_shell.protocols import Store
-from wakefold_shell.stores.journal_store import StoreKind, create_session, open_store
-from wakefold_shell.stores.journals import FILE_NAMES
+from wakefold_shell.stores.journal_store import create_session, open_store
+from wakefold_shell.stores.journals import FILE_NAMES, StoreKind
 from wakefold_shell.stores.logs import StaleWriterError
 from wakefold_shell.stores.memory import MemoryStore
 from wakefold_shell.stores.rows import Header

@@ -6,8 +6,6 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-import anyio
-
 STRETCH_SECONDS_MAX: Final = 60.0
 """The longest single sleep: a suspended machine's monotonic clock stands still meanwhile."""
 
@@ -24,6 +22,8 @@ class SystemClock:
         end_seconds = time.monotonic() + delay_ms / 1000
 
         async def sleep() -> None:
+            import anyio  # noqa: PLC0415 - whoever only looks at the clock does not wait for it
+
             while self.read_ms() < until_ms:
                 left = end_seconds - time.monotonic()
                 if left <= 0:
@@ -46,5 +46,7 @@ class FixedClock:
 
     def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
         """A sleep that never ends: the instant to come never does."""
+        import anyio  # noqa: PLC0415 - as above
+
         del until_ms, delay_ms
         return anyio.sleep_forever

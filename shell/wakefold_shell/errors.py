@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from wakefold.instants import format_instant, is_representable
-
 
 class ShellError(Exception):
     """Something outside the program is wrong (a file, a lock, a missing extra).
@@ -72,6 +70,8 @@ def show_path(path: Path) -> str:
 
 def show_time(time_ms: int) -> str:
     """An event's time (epoch ms) as an instant; past the calendar, which a log may hold, as it is."""
+    from wakefold.instants import format_instant, is_representable  # noqa: PLC0415 - no help needs the core
+
     return format_instant(time_ms) if is_representable(time_ms) else f"{time_ms} ms"
 
 

@@ -1,10 +1,8 @@
-"""The guard's surroundings: its configuration file, and the owner who is told of a stop."""
+"""The guard's surroundings: the limits of each session, and the owner who is told of a stop."""
 
 from __future__ import annotations
 
-import os
 import subprocess
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -13,8 +11,7 @@ from typing import Final
 import anyio
 import anyio.lowlevel
 
-from wakefold import either
-from wakefold.guard_config import DEFAULT_CONFIG, ConfigFault, GuardConfig, read_guard_config
+from wakefold.guard_config import GuardConfig
 from wakefold.guard_reports import (
     format_line,
     format_session_line,
@@ -23,11 +20,9 @@ from wakefold.guard_reports import (
     list_startup_lines,
 )
 from wakefold.reaping import Reaped
-from wakefold_shell.errors import ShellError, explain_os_error, show_path
+from wakefold_shell.configurations import find_config
+from wakefold_shell.errors import explain_os_error
 from wakefold_shell.processes import end_process, start_process
-
-CONFIG_NAME: Final = "wakefold.toml"
-"""The configuration that is looked for beside a session."""
 
 NOTIFY_SECONDS_MAX: Final = 10.0
 """How long a `notifyCmd` may take."""
@@ -37,50 +32,6 @@ NO_GUARD_LINE: Final = (
     "schedule-guard [startup]: OFF (--no-guard): nothing limits how often this agent wakes itself"
 )
 """What is told, loudly, where the guard is switched off."""
-
-
-class ConfigError(ShellError):
-    """A configuration file that cannot be read, or that holds something else than it should."""
-
-
-def find_config(named: Path | None, *places: Path) -> GuardConfig:
-    """The guard's configuration: of the file named, else of the first `wakefold.toml` in the places.
-
-    Raises `ConfigError`; without any file, everything is default.
-    """
-    if named is not None:
-        return read_config(named)
-    for place in places:
-        if os.path.isfile(place / CONFIG_NAME):  # noqa: PTH113 - no error where nothing may be looked at
-            return read_config(place / CONFIG_NAME)
-    return DEFAULT_CONFIG
-
-
-def find_config_beside(named: Path | None, journal: Path) -> GuardConfig:
-    """The same for a journal: a session directory, or a file in one."""
-    inside = os.path.isdir(journal)  # noqa: PTH112 - as above
-    return find_config(named, journal if inside else journal.parent)
-
-
-def read_config(path: Path) -> GuardConfig:
-    """The guard's configuration in a TOML file, its table `[guard]`; `ConfigError` with the field."""
-    try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise _refuse(path, explain_os_error(error), "name another file") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise _refuse(path, f"this is no TOML ({error})", "mend it") from error
-    for name in content:
-        if name != "guard":
-            raise _refuse(path, f"{name} is nothing known here", "put the fields into [guard]")
-    table = content.get("guard", {})
-    if not isinstance(table, dict):
-        raise _refuse(path, "guard is no table", "begin it with [guard]")
-
-    def refuse(fault: ConfigFault) -> GuardConfig:
-        raise _refuse(path, f"[guard] {fault.field} {fault.problem}", "nothing is in force")
-
-    return either(read_guard_config(table), lambda config: config, refuse)
 
 
 class Watchman:
@@ -166,7 +117,3 @@ async def notify_owner(config: GuardConfig, report: Sequence[str], tell: Callabl
         tell(f"notifyCmd was ended after {NOTIFY_SECONDS_MAX:.0f} s; the stop stands")
     elif ended != 0:
         tell(f"notifyCmd failed with exit status {ended}; the stop stands")
-
-
-def _refuse(path: Path, problem: str, remedy: str) -> ConfigError:
-    return ConfigError(f"{show_path(path)}: {problem}; {remedy}.")

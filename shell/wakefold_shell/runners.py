@@ -26,8 +26,8 @@ from wakefold_shell.hosts.inboxes import Agent, InboxHost
 from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Clock
 from wakefold_shell.sockets import open_door, serve
-from wakefold_shell.stores.journal_store import StoreKind, choose_store, open_store
-from wakefold_shell.stores.journals import explain_corruption
+from wakefold_shell.stores.journal_store import choose_store, open_store
+from wakefold_shell.stores.journals import StoreKind, explain_corruption
 from wakefold_shell.stores.lines import LINE_BYTES_MAX
 from wakefold_shell.stores.logs import LogStore
 from wakefold_shell.stores.rows import Header

@@ -9,59 +9,40 @@ from typing import Annotated, Final
 
 import typer
 
-import wakefold
-from wakefold_shell.cli.caring import convert, doctor, repair
-from wakefold_shell.cli.demonstration import demo
-from wakefold_shell.cli.guarding import guard_app
-from wakefold_shell.cli.judging import conformance
-from wakefold_shell.cli.listing import next_, receipts
-from wakefold_shell.cli.managing import create, delete, list_, say_
-from wakefold_shell.cli.output import print_line, say, use_utf8
-from wakefold_shell.cli.piping import serve_core
-from wakefold_shell.cli.reading import inspect, validate
-from wakefold_shell.cli.running import run as run_session
-from wakefold_shell.cli.simulating import simulate
+from wakefold_shell.cli.commands import CommandGroup
+from wakefold_shell.cli.speech import print_line, say, use_utf8
 from wakefold_shell.errors import ShellError
 
 _BAD_INPUT: Final = 1
 _INTERRUPTED: Final = 130
 
-app = typer.Typer(
-    name="wakefold",
-    help="Reminders for AI agents, kept as events in the session's own log.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-app.command()(demo)
-app.command()(inspect)
-app.command()(validate)
-app.command()(receipts)
-app.command("next")(next_)
-app.command()(create)
-app.command("list")(list_)
-app.command()(delete)
-app.command("say")(say_)
-app.command("run")(run_session)
-app.command()(doctor)
-app.command()(repair)
-app.command()(convert)
-app.add_typer(guard_app, name="guard")
-app.command()(simulate)
-app.command()(conformance)
-app.command("serve-core")(serve_core)
+_ANY_WIDTH: Final = 1000
+
+
+def build_app(*, framed: bool) -> typer.Typer:
+    """The command line, its help framed for people or plain, as wide as the place it goes to."""
+    app = typer.Typer(
+        name="wakefold",
+        cls=CommandGroup,
+        help="Reminders for AI agents, kept as events in the session's own log.",
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich" if framed else None,
+        context_settings={"max_content_width": _ANY_WIDTH},
+    )
+    app.callback()(start)
+    return app
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and give its exit code: 0 fine, 1 the input is bad, 2 usage."""
     use_utf8()
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(build_app(framed=sys.stdout.isatty()))
     try:
         code = command.main(args=list(arguments), prog_name="wakefold", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         sentence = error.format_message().rstrip(".")
-        if sentence:  # without any arguments the help itself was shown
-            say(f"{sentence}; see 'wakefold --help'.")
+        say(f"{sentence}; see 'wakefold --help'.")
         return error.exit_code
     except ShellError as error:
         say(str(error))
@@ -77,11 +58,12 @@ def run(arguments: Sequence[str]) -> int:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        import wakefold  # noqa: PLC0415 - no help needs the core
+
         print_line(f"wakefold {wakefold.__version__}")
         raise typer.Exit
 
 
-@app.callback()
 def start(
     *,
     version: Annotated[

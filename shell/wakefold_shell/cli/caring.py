@@ -17,10 +17,12 @@ from wakefold_shell.cli.options import (
     StoreOption,
     choose_clock,
 )
-from wakefold_shell.cli.output import print_json, print_line, say
+from wakefold_shell.cli.output import print_json
+from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.errors import show_path
 from wakefold_shell.stores.care import convert_session, cut_torn_tail, examine
-from wakefold_shell.stores.journal_store import StoreKind, choose_store
+from wakefold_shell.stores.journal_store import choose_store
+from wakefold_shell.stores.journals import StoreKind
 
 SessionArgument = Annotated[
     Path, typer.Argument(metavar="SESSION", help="A session directory, or the file in one.")

@@ -15,7 +15,8 @@ from wakefold.conversations import Input
 from wakefold.tools import answer_value
 from wakefold_shell.cli.listing import encode_receipts, print_receipts, read_receipts
 from wakefold_shell.cli.options import LINE_BYTES_DEFAULT, JsonOption, ProfileName
-from wakefold_shell.cli.output import print_json, print_line
+from wakefold_shell.cli.output import print_json
+from wakefold_shell.cli.speech import print_line
 from wakefold_shell.clocks import SystemClock
 from wakefold_shell.hosts.callbacks import CallbackAgent
 from wakefold_shell.hosts.inboxes import InboxHost

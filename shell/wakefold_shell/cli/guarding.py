@@ -12,6 +12,7 @@ from wakefold.audits import Audit, Finding, Prevented, Refused, Stopped, audit
 from wakefold.guard_config import GuardConfig, config_values
 from wakefold.guard_reports import describe_reason, describe_refusal, list_startup_lines
 from wakefold.wakeups import COUNTED_TYPES
+from wakefold_shell.cli.commands import HelpfulGroup
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
     ConfigOption,
@@ -24,21 +25,15 @@ from wakefold_shell.cli.options import (
     TokensOption,
     override_limits,
 )
-from wakefold_shell.cli.output import (
-    print_json,
-    print_line,
-    print_table,
-    show_instant,
-    show_text,
-    warn,
-)
+from wakefold_shell.cli.output import print_json, print_table, show_instant, show_text, warn
 from wakefold_shell.cli.progress import watch
+from wakefold_shell.cli.speech import print_line
+from wakefold_shell.configurations import find_config, find_config_beside
 from wakefold_shell.errors import show_time
-from wakefold_shell.guarding import find_config, find_config_beside
 from wakefold_shell.stores.journals import explain_corruption, open_journal
 
 guard_app = typer.Typer(
-    help="The guard against runaway wakeups: a governor, no security boundary.", no_args_is_help=True
+    cls=HelpfulGroup, help="The guard against runaway wakeups: a governor, no security boundary."
 )
 
 

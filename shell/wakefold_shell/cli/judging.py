@@ -21,8 +21,9 @@ from wakefold_laws.conformance import (
 )
 from wakefold_laws.shell_testers import ANSWER_SECONDS_MAX, ShellTester
 from wakefold_shell.cli.options import JsonOption
-from wakefold_shell.cli.output import print_json, print_line, print_table, show_text
+from wakefold_shell.cli.output import print_json, print_table, show_text
 from wakefold_shell.cli.progress import show_cases
+from wakefold_shell.cli.speech import print_line
 from wakefold_shell.errors import ShellError, explain_os_error, show_path
 
 _SHOWN_PER_FILE: Final = 5

@@ -35,7 +35,6 @@ from wakefold_shell.cli.options import (
 from wakefold_shell.cli.output import (
     name_local,
     print_json,
-    print_line,
     print_table,
     show_duration,
     show_instant,
@@ -44,6 +43,7 @@ from wakefold_shell.cli.output import (
     warn,
 )
 from wakefold_shell.cli.progress import watch
+from wakefold_shell.cli.speech import print_line
 from wakefold_shell.errors import show_time
 from wakefold_shell.stores.journals import explain_corruption, fold_journal, keep_events, open_journal
 

@@ -29,22 +29,20 @@ from wakefold_shell.cli.options import (
 from wakefold_shell.cli.output import (
     name_local,
     print_json,
-    print_line,
     print_table,
-    say,
     show_instant,
     show_local,
     show_text,
 )
 from wakefold_shell.cli.reaching import Way, call_tool, say_word
-from wakefold_shell.guarding import find_config
+from wakefold_shell.cli.speech import print_line, say
+from wakefold_shell.configurations import find_config
 from wakefold_shell.stores.journal_store import (
-    StoreKind,
     choose_store,
     create_session,
     remove_session,
 )
-from wakefold_shell.stores.journals import open_journal
+from wakefold_shell.stores.journals import StoreKind, open_journal
 from wakefold_shell.stores.rows import Header
 
 AfterOption = Annotated[

@@ -21,7 +21,7 @@ from wakefold.times import resolve_at
 from wakefold.zones import canonicalize_zone
 from wakefold_shell.clocks import FixedClock, SystemClock
 from wakefold_shell.protocols import Clock
-from wakefold_shell.stores.journal_store import StoreKind
+from wakefold_shell.stores.journals import StoreKind
 from wakefold_shell.stores.lines import LINE_BYTES_MAX
 
 

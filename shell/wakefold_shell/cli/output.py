@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from wakefold.json_text import format_json
 from wakefold.zones import format_local
+from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.errors import show_time
 from wakefold_shell.stores.journals import Journal
 
 _PROMPT_CHARACTERS_MAX: Final = 60
-_PIPE_COLUMNS: Final = 10_000
-
-
-def use_utf8() -> None:
-    """Let both streams carry any text, whatever the locale says."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-
-
-def print_line(text: str) -> None:
-    """One line on standard output."""
-    sys.stdout.write(f"{text}\n")
+_ANY_COLUMNS: Final = 10_000
 
 
 def print_json(value: object) -> None:
     """One JSON document on standard output, one line."""
     print_line(format_json(value))
-
-
-def say(sentence: str) -> None:
-    """One sentence on standard error, named after the program."""
-    sys.stderr.write(f"wakefold: {sentence}\n")
-    sys.stderr.flush()
 
 
 def warn(journal: Journal) -> None:
@@ -48,18 +32,34 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     Nothing is cut to fit. On a terminal a column without any value is left out.
     """
+    cells = [list(columns), *map(list, rows)]
+    lines = _draw_table(cells) if sys.stdout.isatty() else _align(cells)
+    for line in lines:
+        print_line(line.rstrip())
+
+
+def _align(cells: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The rows of a plain table, two spaces between columns."""
+    from rich.cells import cell_len  # noqa: PLC0415 - the one part of rich that is fast to import
+
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        gaps = (" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(map("".join, zip(row, gaps, strict=True)))
+
+
+def _draw_table(cells: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table on a terminal, which is framed where it fits."""
     from rich import box  # noqa: PLC0415 - rich is slow to import
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    cells = [list(columns), *map(list, rows)]
-    console = Console(highlight=False, markup=False)
-    if console.is_terminal:
-        used = [index for index in range(len(columns)) if any(row[index] != "-" for row in cells[1:])]
-        cells = [[row[index] for index in used] for row in cells] if used else cells
+    used = [index for index in range(len(cells[0])) if any(row[index] != "-" for row in cells[1:])]
+    cells = [[row[index] for index in used] for row in cells] if used else cells
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    framed = console.is_terminal and sum(widths[:-1]) + _GAP * len(widths) + _LEAST <= console.width
+    console = Console(highlight=False, markup=False)
+    framed = sum(widths[:-1]) + _GAP * len(widths) + _LEAST <= console.width
     table = Table(box=box.SIMPLE_HEAD if framed else None, pad_edge=False)
     for place, column in enumerate(cells[0]):
         table.add_column(column, overflow="fold", no_wrap=not framed or place < len(widths) - 1)
@@ -67,11 +67,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table.add_row(*map(Text, row))
     if not framed:
         # With a height as well, or a dumb terminal's width would win.
-        console = Console(highlight=False, markup=False, width=_PIPE_COLUMNS, height=25)
+        console = Console(highlight=False, markup=False, width=_ANY_COLUMNS, height=25)
     with console.capture() as captured:
         console.print(table)
-    for line in captured.get().splitlines():
-        print_line(line.rstrip())
+    return captured.get().splitlines()
 
 
 _GAP: Final = 3  # between two framed columns

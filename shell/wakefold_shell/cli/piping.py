@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from wakefold_shell.cli.output import say
+from wakefold_shell.cli.speech import say
 from wakefold_shell.pipes.services import CoreService
 from wakefold_shell.pipes.streams import serve_lines
 

@@ -15,13 +15,14 @@ from wakefold.events import Json
 from wakefold.guard_config import GuardConfig
 from wakefold.tools import ToolName, answer_value
 from wakefold_shell.cli.options import choose_clock
-from wakefold_shell.cli.output import say
+from wakefold_shell.cli.speech import say
 from wakefold_shell.errors import ShellError
 from wakefold_shell.hosts.absent import AbsentHost
 from wakefold_shell.owner import Session
 from wakefold_shell.runners import explain_warning
 from wakefold_shell.sockets import ask
-from wakefold_shell.stores.journal_store import OwnedError, StoreKind, choose_store, open_store
+from wakefold_shell.stores.journal_store import OwnedError, choose_store, open_store
+from wakefold_shell.stores.journals import StoreKind
 
 _PATIENCE_SECONDS: Final = 5.0
 """How long an owner without an open door is waited for: it is about to open it, or to end."""

@@ -35,9 +35,7 @@ from wakefold_shell.cli.options import (
 from wakefold_shell.cli.output import (
     name_local,
     print_json,
-    print_line,
     print_table,
-    say,
     show_duration,
     show_instant,
     show_local,
@@ -45,8 +43,9 @@ from wakefold_shell.cli.output import (
     warn,
 )
 from wakefold_shell.cli.progress import watch
+from wakefold_shell.cli.speech import print_line, say
+from wakefold_shell.configurations import find_config_beside
 from wakefold_shell.errors import JournalError, show_path
-from wakefold_shell.guarding import find_config_beside
 from wakefold_shell.stores.journals import fold_journal, keep_events, open_journal
 
 

@@ -31,7 +31,8 @@ from wakefold_shell.cli.options import (
     StoreOption,
     choose_clock,
 )
-from wakefold_shell.cli.output import print_line, show_text
+from wakefold_shell.cli.output import show_text
+from wakefold_shell.cli.speech import print_line
 from wakefold_shell.cli.waiting import StatusLine, Waits
 from wakefold_shell.guarding import NO_GUARD_LINE, Watchman
 from wakefold_shell.hosts.commands import CommandAgent

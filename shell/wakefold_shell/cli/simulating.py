@@ -34,7 +34,6 @@ from wakefold_shell.cli.options import (
 )
 from wakefold_shell.cli.output import (
     print_json,
-    print_line,
     print_table,
     show_duration,
     show_instant,
@@ -42,8 +41,9 @@ from wakefold_shell.cli.output import (
     warn,
 )
 from wakefold_shell.cli.progress import show_days, watch
+from wakefold_shell.cli.speech import print_line
+from wakefold_shell.configurations import find_config_beside
 from wakefold_shell.errors import show_time
-from wakefold_shell.guarding import find_config_beside
 from wakefold_shell.stores.journals import Journal, explain_corruption, open_journal
 
 DAYS_MAX: Final = 3660

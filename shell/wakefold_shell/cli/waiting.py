@@ -11,7 +11,8 @@ from typing import Final
 import anyio
 
 from wakefold import format_instant
-from wakefold_shell.cli.output import say, show_duration
+from wakefold_shell.cli.output import show_duration
+from wakefold_shell.cli.speech import say
 from wakefold_shell.protocols import Clock
 
 _QUIET_SECONDS: Final = 10.0  # between two plain lines about many sessions

@@ -21,12 +21,12 @@ from wakefold_shell.errors import JournalError, show_time
 from wakefold_shell.stores.journal_store import (
     LOCK_NAME,
     OwnedError,
-    StoreKind,
     hold_lock,
     write_new_store,
 )
 from wakefold_shell.stores.journals import (
     FILE_NAMES,
+    StoreKind,
     explain_corruption,
     locate_journal,
     open_journal,

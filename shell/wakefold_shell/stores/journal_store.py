@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import anyio.to_thread
 
@@ -22,7 +22,9 @@ from wakefold import Event
 from wakefold_shell.errors import JournalError, explain_os_error, show_path
 from wakefold_shell.stores.journals import (
     FILE_NAMES,
+    STORE_NAMES,
     Journal,
+    StoreKind,
     locate_journal,
     open_journal,
     refusals,
@@ -31,7 +33,7 @@ from wakefold_shell.stores.lines import LINE_BYTES_MAX, require_zstandard
 from wakefold_shell.stores.logs import LogStore, StaleWriterError
 from wakefold_shell.stores.rows import Header, encode_event, encode_line
 from wakefold_shell.stores.table_store import TableStore
-from wakefold_shell.stores.tables import TABLE_NAME, connect_table, fill_table
+from wakefold_shell.stores.tables import connect_table, fill_table
 
 LOCK_NAME: Final = "session.lock"
 
@@ -133,7 +135,7 @@ def open_store(
     Raises `JournalError` where there is no journal, and where another process holds the lock.
     """
     place = locate_journal(path)
-    in_table = place.name == TABLE_NAME
+    in_table = place.name == STORE_NAMES["sqlite"]
     lease = nullcontext() if in_table and not alone else hold_lock(place.parent)
     with open_journal(place, line_bytes_max):
         pass  # what is no session gets no lock; nothing is believed that was read before it
@@ -188,19 +190,9 @@ def hold_lock(directory: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-StoreKind = Literal["journal", "zstd", "sqlite"]
-"""What a session can be kept in."""
-
-_NAMES: Final[dict[StoreKind, str]] = {
-    "journal": "session.jsonl",
-    "zstd": "session.jsonl.zstd",
-    "sqlite": TABLE_NAME,
-}
-
-
 def choose_store(directory: Path, kind: StoreKind | None) -> Path:
     """What to open in a session directory: what is there, or the store of a kind."""
-    return directory if kind is None else directory / _NAMES[kind]
+    return directory if kind is None else directory / STORE_NAMES[kind]
 
 
 def create_session(directory: Path, header: Header, kind: StoreKind = "journal") -> None:
@@ -227,7 +219,7 @@ def write_new_store(directory: Path, kind: StoreKind, lines: Iterable[bytes]) ->
 
     Raises `JournalError` if there is one already or the system refuses; nothing half written is left.
     """
-    place = directory / _NAMES[kind]
+    place = directory / STORE_NAMES[kind]
     scratch = _name_scratch(place)
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)

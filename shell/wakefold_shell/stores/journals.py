@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, Final, Literal, Protocol
 
 from returns.pipeline import is_successful
 
@@ -32,13 +32,23 @@ from wakefold_shell.stores.lines import (
     RESTORE,
     Line,
     is_compressed,
+    is_table,
     read_lines,
 )
 from wakefold_shell.stores.rows import Header, Row, RowFault, read_header, read_row
-from wakefold_shell.stores.tables import TABLE_NAME, is_table, open_table
 
-FILE_NAMES: Final = ("session.jsonl", "session.jsonl.zstd", TABLE_NAME)
-"""What a session directory's journal is called: plain, compressed, and as an SQLite database."""
+StoreKind = Literal["journal", "zstd", "sqlite"]
+"""What a session can be kept in: a plain file, a compressed one, an SQLite database."""
+
+STORE_NAMES: Final[Mapping[StoreKind, str]] = {
+    "journal": "session.jsonl",
+    "zstd": "session.jsonl.zstd",
+    "sqlite": "session.sqlite",
+}
+"""What each is called in a session directory."""
+
+FILE_NAMES: Final = tuple(STORE_NAMES.values())
+"""All names that a session directory's journal can have."""
 
 _GIVE_JOURNAL: Final = "give a session journal of version 0"
 
@@ -239,6 +249,8 @@ def open_journal(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[J
         with refusals(place):
             in_table = is_table(file)
         if in_table:
+            from wakefold_shell.stores.tables import open_table  # noqa: PLC0415 - few need SQLite
+
             with open_table(place) as table:
                 yield Journal(place, table, line_bytes_max)
         else:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from zstandard import ZstdDecompressor
 
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_TABLE_MAGIC: Final = b"SQLite format 3\0"
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024
 """The longest line that is read by default; nothing longer is taken into memory."""
 
@@ -67,6 +68,13 @@ def is_compressed(file: BinaryIO) -> bool:
     magic = file.read(len(ZSTD_MAGIC))
     file.seek(0)
     return magic == ZSTD_MAGIC
+
+
+def is_table(file: BinaryIO) -> bool:
+    """Whether an open file is an SQLite database; the position is left at the start."""
+    magic = file.read(len(_TABLE_MAGIC))
+    file.seek(0)
+    return magic == _TABLE_MAGIC
 
 
 def read_lines(path: Path, file: BinaryIO, line_bytes_max: int, *, compressed: bool) -> Iterator[Line]:

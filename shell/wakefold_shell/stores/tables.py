@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from wakefold import Event
 from wakefold.conversations import INBOX_SPLICED, USER_MESSAGE, Conversation, follow
@@ -19,12 +19,9 @@ from wakefold_shell.errors import JournalError
 from wakefold_shell.stores.lines import NO_OFFSET, Line
 from wakefold_shell.stores.rows import read_header, read_row
 
-TABLE_NAME: Final = "session.sqlite"
-
 BUSY_SECONDS: Final = 10.0
 """How long another process's transaction is waited for."""
 
-_MAGIC: Final = b"SQLite format 3\0"
 _OUTBOX_TYPES: Final = frozenset({INBOX_SPLICED, USER_MESSAGE})
 
 # One script for each version of the schema, from the one before it.
@@ -52,13 +49,6 @@ _MIGRATIONS: Final = (
 
 VERSION: Final = len(_MIGRATIONS)
 """The version of the schema, which the database keeps as its `user_version`."""
-
-
-def is_table(file: BinaryIO) -> bool:
-    """Whether an open file is an SQLite database; the position is left at the start."""
-    magic = file.read(len(_MAGIC))
-    file.seek(0)
-    return magic == _MAGIC
 
 
 class TableSource:
