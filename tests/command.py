@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
+import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +42,25 @@ def wakefold_json(*arguments: str | Path) -> Any:  # noqa: ANN401 - parsed JSON
     done = wakefold(*arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def on_terminal(kind: str, columns: int, *arguments: str | Path) -> tuple[str, int]:
+    """What a command shows on a terminal of a width, and how long its longest line is."""
+    without_size = {name: v for name, v in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    shown = b""
+    runner = subprocess.Popen(
+        [EXECUTABLE, *map(str, arguments)],
+        stdout=follower,
+        stderr=follower,
+        env={**without_size, "TERM": kind, "NO_COLOR": "1"},
+    )
+    os.close(follower)
+    with suppress(OSError):  # the terminal is gone once the command has ended
+        while chunk := os.read(leader, 65_536):
+            shown += chunk
+    os.close(leader)
+    runner.wait()
+    rows = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").split("\n")
+    return "\n".join(rows), max(map(len, rows))

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
-import re
 import shutil
 import signal
-import struct
 import subprocess
-import termios
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 import pytest
 
 import wakefold as core
-from command import EXECUTABLE, said, wakefold, wakefold_json
+from command import EXECUTABLE, on_terminal, said, wakefold, wakefold_json
 from journal_files import JOURNALS, create_at, create_every, write_session
 from wakefold_shell.clocks import SystemClock
 
@@ -386,28 +380,6 @@ def test_tables_lose_nothing_on_any_terminal(kind: str, columns: int, *, framed:
     assert "local" not in shown.replace("local zone", "")
     assert ("─" in shown) == framed
     assert width <= columns or not framed
-
-
-def on_terminal(kind: str, columns: int, *arguments: str | Path) -> tuple[str, int]:
-    """What a command shows on a terminal of a width, and how long its longest line is."""
-    without_size = {name: v for name, v in os.environ.items() if name not in {"COLUMNS", "LINES"}}
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    shown = b""
-    runner = subprocess.Popen(
-        [EXECUTABLE, *map(str, arguments)],
-        stdout=follower,
-        stderr=follower,
-        env={**without_size, "TERM": kind, "NO_COLOR": "1"},
-    )
-    os.close(follower)
-    with suppress(OSError):  # the terminal is gone once the command has ended
-        while chunk := os.read(leader, 65_536):
-            shown += chunk
-    os.close(leader)
-    runner.wait()
-    rows = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").split("\n")
-    return "\n".join(rows), max(map(len, rows))
 
 
 def test_hostile_prompts_are_shown_as_text_on_one_line(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ files: the values come parsed, under the names of the seed.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
@@ -66,6 +65,8 @@ def read_guard_config(values: Mapping[str, object]) -> Result[GuardConfig, Confi
     chosen: dict[str, Any] = {}
     for name, value in values.items():
         if name not in _READERS:
+            import difflib  # noqa: PLC0415 - for a misspelt field alone
+
             near = difflib.get_close_matches(name, _READERS, 1)
             meant = f"did you mean {near[0]}" if near else f"known are {', '.join(_READERS)}"
             return Failure(ConfigFault(name, f"is no field of the guard; {meant}"))
