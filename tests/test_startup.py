@@ -78,7 +78,9 @@ def test_reading_a_journal_runs_nothing_asynchronous(tmp_path: Path) -> None:
 def test_what_is_needed_is_loaded_and_seen(tmp_path: Path) -> None:
     """The checks above can fail: a tool runs in an owner, and the laws judge."""
     write_session(tmp_path, create_at(0))
-    assert "anyio" in list_loaded(COMMAND, "list", "--session", tmp_path)
+    listed = list_loaded(COMMAND, "list", "--session", tmp_path, "--json")
+    assert "anyio" in listed
+    assert listed & {"rich", "sqlite3", "wakefold_laws"} == set()
     vectors = Path(__file__).parent / "vectors"
     assert "wakefold_laws" in list_loaded(COMMAND, "conformance", vectors, "--only", "framing")
 

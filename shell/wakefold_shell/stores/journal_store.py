@@ -32,8 +32,6 @@ from wakefold_shell.stores.journals import (
 from wakefold_shell.stores.lines import LINE_BYTES_MAX, require_zstandard
 from wakefold_shell.stores.logs import LogStore, StaleWriterError
 from wakefold_shell.stores.rows import Header, encode_event, encode_line
-from wakefold_shell.stores.table_store import TableStore
-from wakefold_shell.stores.tables import connect_table, fill_table
 
 LOCK_NAME: Final = "session.lock"
 
@@ -143,6 +141,9 @@ def open_store(
         finish_creation(place)
         refuse_tricks(place)
         if in_table:
+            from wakefold_shell.stores.table_store import TableStore  # noqa: PLC0415 - few need SQLite
+            from wakefold_shell.stores.tables import connect_table  # noqa: PLC0415 - as above
+
             with closing(connect_table(place)) as connection:
                 yield TableStore(journal, connection, line_bytes_max, on_warning)
         else:
@@ -245,6 +246,8 @@ def _write_lines(place: Path, kind: StoreKind, lines: Iterable[bytes]) -> None:
     descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
         if kind == "sqlite":
+            from wakefold_shell.stores.tables import fill_table  # noqa: PLC0415 - few need SQLite
+
             fill_table(place, lines)
         file.writelines(() if kind == "sqlite" else _batch(lines, place, compressed=kind == "zstd"))
         file.flush()
