@@ -17,7 +17,7 @@ from wakefold_shell.cli.commands import COMMANDS, load_command
 
 COMMAND = "from wakefold_shell.cli import main; main()"
 ASYNC = frozenset({"anyio", "asyncio", "trio"})
-SHELL_ONLY = ASYNC | {"rich", "sqlite3", "tomllib", "wakefold_laws", "hypothesis"}
+SHELL_ONLY = ASYNC | {"pydantic", "rich", "sqlite3", "tomllib", "wakefold_laws", "hypothesis"}
 CORE = frozenset({"wakefold", "msgspec", "returns", "whenever"})
 
 
@@ -71,7 +71,7 @@ def test_reading_a_journal_runs_nothing_asynchronous(tmp_path: Path) -> None:
     write_session(tmp_path, create_at(0))
     for command in ("inspect", "validate", "receipts", "next"):
         assert list_loaded(COMMAND, command, tmp_path, "--json") & SHELL_ONLY == set(), command
-    drawn = {"rich.console", "rich.table"}
+    drawn = {"pydantic", "rich.console", "rich.table"}
     assert list_loaded(COMMAND, "inspect", tmp_path) & (ASYNC | drawn | {"sqlite3"}) == set()
 
 
@@ -80,7 +80,7 @@ def test_what_is_needed_is_loaded_and_seen(tmp_path: Path) -> None:
     write_session(tmp_path, create_at(0))
     listed = list_loaded(COMMAND, "list", "--session", tmp_path, "--json")
     assert "anyio" in listed
-    assert listed & {"rich", "sqlite3", "wakefold_laws"} == set()
+    assert listed & {"pydantic", "rich", "sqlite3", "wakefold_laws"} == set()
     vectors = Path(__file__).parent / "vectors"
     assert "wakefold_laws" in list_loaded(COMMAND, "conformance", vectors, "--only", "framing")
 
