@@ -13,6 +13,7 @@ from typing import Final, assert_never
 from msgspec import Struct
 from returns.result import Failure, Result, Success
 
+from wakefold.active_records import index_records
 from wakefold.events import (
     SCHEDULE_CHANGE,
     Change,
@@ -27,6 +28,7 @@ from wakefold.events import (
 from wakefold.instants import is_representable, read_safe_integer
 from wakefold.recurrence import SEED, Occurrence, Profile, find_occurrence, is_exhausted
 from wakefold.rejections import CorruptScheduleLog, LogFault
+from wakefold.seen_ids import freeze_ids, index_ids
 
 
 class Ledger(Struct, frozen=True, kw_only=True):
@@ -62,7 +64,7 @@ def fold(
     length = read_safe_integer(seed_length)
     if length is None or length < 0:
         return Failure(CorruptScheduleLog(rule="bad_seed_length"))
-    draft = _Draft(Ledger(profile=profile, seed_length=length))
+    draft = _Draft(profile, length)
     try:
         for event in events:
             draft.take(event)
@@ -74,13 +76,24 @@ def fold(
 
 
 def evolve(ledger: Ledger, event: Event) -> Result[Ledger, CorruptScheduleLog]:
-    """The ledger after one more event: `fold(xs + [x])` equals `fold(xs).bind(evolve x)`."""
-    draft = _Draft(ledger)
+    """The ledger after one more event: `fold(xs + [x])` equals `fold(xs).bind(evolve x)`.
+
+    The old ledger stays as it was, and the work grows with the logarithm of what it holds.
+    """
+    if event.type != SCHEDULE_CHANGE or ledger.position < ledger.seed_length:
+        return Success(_follow(ledger, ledger.records, ledger.seen_ids, ledger.last_accepted_at_ms))
+    records, seen_ids = index_records(ledger.records), index_ids(ledger.seen_ids)
     try:
-        draft.take(event)
+        step = _judge(ledger, read_change(event.data))
     except LogFault as fault:
         return Failure(fault.located(ledger.position))
-    return Success(draft.freeze())
+    if step.record is None:
+        records = records.end(step.id)
+    else:
+        records = records.put(step.record)
+    if step.is_new:
+        seen_ids = seen_ids.add(step.id)
+    return Success(_follow(ledger, records, seen_ids, step.last_accepted_at_ms))
 
 
 def validate(ledger: Ledger, event: Event) -> Result[Event, CorruptScheduleLog]:
@@ -97,74 +110,101 @@ def list_active(ledger: Ledger) -> tuple[Record, ...]:
 
 
 class _Draft:
-    """A ledger while it is written: one mutable loop inside, frozen at the end."""
+    """A ledger while a whole log is read: one mutable loop inside, frozen at the end."""
 
     __slots__ = ("last_accepted_at_ms", "position", "profile", "records", "seed_length", "seen_ids")
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.profile = ledger.profile
-        self.seed_length = ledger.seed_length
-        self.position = ledger.position
-        self.records = dict(ledger.records)
-        self.seen_ids = dict(ledger.seen_ids)
-        self.last_accepted_at_ms = ledger.last_accepted_at_ms
+    def __init__(self, profile: Profile, seed_length: int) -> None:
+        self.profile = profile
+        self.seed_length = seed_length
+        self.position = 0
+        self.records: dict[str, Record] = {}
+        self.seen_ids: dict[str, None] = {}
+        self.last_accepted_at_ms: int | None = None
+
+    def take(self, event: Event) -> None:
+        if event.type == SCHEDULE_CHANGE and self.position >= self.seed_length:
+            step = _judge(self, read_change(event.data))
+            if step.record is None:
+                del self.records[step.id]
+            else:
+                self.records[step.id] = step.record
+            if step.is_new:
+                self.seen_ids[step.id] = None
+            self.last_accepted_at_ms = step.last_accepted_at_ms
+        self.position += 1
 
     def freeze(self) -> Ledger:
         return Ledger(
             profile=self.profile,
             seed_length=self.seed_length,
             position=self.position,
-            records=self.records,
-            seen_ids=self.seen_ids,
+            records=index_records(self.records),
+            seen_ids=freeze_ids(self.seen_ids),
             last_accepted_at_ms=self.last_accepted_at_ms,
         )
 
-    def take(self, event: Event) -> None:
-        if event.type == SCHEDULE_CHANGE and self.position >= self.seed_length:
-            self._apply(read_change(event.data))
-        self.position += 1
 
-    def _apply(self, change: Change) -> None:
-        match change:
-            case Create(schedule=record):
-                self._create(record)
-            case Delete(id=schedule_id):
-                self._find(schedule_id)
-                del self.records[schedule_id]
-            case Dispatch():
-                self._dispatch(change)
-            case _:
-                assert_never(change)
+def _follow(
+    ledger: Ledger,
+    records: Mapping[str, Record],
+    seen_ids: Mapping[str, None],
+    last_accepted_at_ms: int | None,
+) -> Ledger:
+    """The ledger one event later."""
+    return Ledger(
+        profile=ledger.profile,
+        seed_length=ledger.seed_length,
+        position=ledger.position + 1,
+        records=records,
+        seen_ids=seen_ids,
+        last_accepted_at_ms=last_accepted_at_ms,
+    )
 
-    def _create(self, record: Record) -> None:
-        if record.id in self.seen_ids:
-            raise LogFault("id_reused", "$.schedule.id", record.id)
-        self.seen_ids[record.id] = None
-        self.records[record.id] = record
 
-    def _find(self, schedule_id: str) -> Record:
-        record = self.records.get(schedule_id)
-        if record is None:
-            raise LogFault("id_not_active", "$.id", schedule_id)
-        return record
+class _Step(Struct, frozen=True):
+    """What one lawful change comes to: the record that its id has from now on; `None`: it ends."""
 
-    def _dispatch(self, dispatch: Dispatch) -> None:
-        record = accept_dispatch(self._find(dispatch.id), dispatch).remaining
-        if dispatch.accepted_at_ms is not None:
-            self._keep_distance(dispatch.id, dispatch.accepted_at_ms)
-            self.last_accepted_at_ms = dispatch.accepted_at_ms
-        if record is None:
-            del self.records[dispatch.id]
-        else:
-            self.records[dispatch.id] = record
+    id: str
+    record: Record | None
+    last_accepted_at_ms: int | None
+    is_new: bool = False
 
-    def _keep_distance(self, schedule_id: str, accepted_at_ms: int) -> None:
-        last = self.last_accepted_at_ms
-        distance = self.profile.batch_distance_ms
-        if last is None or distance is None or accepted_at_ms == last:
-            return
-        if accepted_at_ms < last + distance:
-            raise LogFault("batches_too_close", "$.acceptedAt", schedule_id)
+
+def _judge(state: Ledger | _Draft, change: Change) -> _Step:
+    """The step that a change makes from a state; raises `LogFault` where it may not follow."""
+    match change:
+        case Create(schedule=record):
+            if record.id in state.seen_ids:
+                raise LogFault("id_reused", "$.schedule.id", record.id)
+            return _Step(record.id, record, state.last_accepted_at_ms, is_new=True)
+        case Delete(id=schedule_id):
+            _find(state, schedule_id)
+            return _Step(schedule_id, None, state.last_accepted_at_ms)
+        case Dispatch(id=schedule_id, accepted_at_ms=accepted_at_ms):
+            remaining = accept_dispatch(_find(state, schedule_id), change).remaining
+            if accepted_at_ms is None:
+                return _Step(schedule_id, remaining, state.last_accepted_at_ms)
+            _keep_distance(state, schedule_id, accepted_at_ms)
+            return _Step(schedule_id, remaining, accepted_at_ms)
+        case _:
+            assert_never(change)
+
+
+def _find(state: Ledger | _Draft, schedule_id: str) -> Record:
+    record = state.records.get(schedule_id)
+    if record is None:
+        raise LogFault("id_not_active", "$.id", schedule_id)
+    return record
+
+
+def _keep_distance(state: Ledger | _Draft, schedule_id: str, accepted_at_ms: int) -> None:
+    last = state.last_accepted_at_ms
+    distance = state.profile.batch_distance_ms
+    if last is None or distance is None or accepted_at_ms == last:
+        return
+    if accepted_at_ms < last + distance:
+        raise LogFault("batches_too_close", "$.acceptedAt", schedule_id)
 
 
 class Accepted(Struct, frozen=True):

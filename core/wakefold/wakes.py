@@ -11,6 +11,7 @@ from typing import Final, assert_never
 from msgspec import Struct
 from returns.result import Failure, Result, Success
 
+from wakefold.active_records import index_records
 from wakefold.events import (
     SCHEDULE_CHANGE,
     Dispatch,
@@ -21,8 +22,8 @@ from wakefold.events import (
     encode_change,
 )
 from wakefold.instants import is_representable
-from wakefold.ledger import Ledger, evolve, list_active
-from wakefold.recurrence import find_gate, find_occurrence
+from wakefold.ledger import Ledger, evolve
+from wakefold.recurrence import find_gate, find_occurrence, is_exhausted
 from wakefold.rejections import TimeOutOfRange
 
 MAX_DELAY_MS: Final = 2_147_483_647
@@ -161,36 +162,32 @@ def preview(ledger: Ledger, now_ms: int, count: int) -> tuple[Upcoming, ...]:
 
 
 def _decide(ledger: Ledger, now_ms: int, not_before_ms: int | None) -> Decision:
-    active = list_active(ledger)
-    held = not_before_ms is not None and now_ms < not_before_ms
-    if held and any(record.scheduled_at_ms <= now_ms for record in active):
+    records = index_records(ledger.records)
+    one_shot_ms, repeat_ms = records.one_shot_ms, records.repeat_ms
+    if is_exhausted(ledger.profile, ledger.last_accepted_at_ms):
+        repeat_ms = None
+    earliest_ms = _find_least(one_shot_ms, repeat_ms)
+    if earliest_ms is None or earliest_ms > now_ms:
+        return Wait(until_ms=earliest_ms)
+    if not_before_ms is not None and now_ms < not_before_ms:
         return Wait(until_ms=not_before_ms)
-    one_shots: list[OneShotRecord] = []
-    repeating: list[EveryRecord] = []
-    for record in active:
-        if isinstance(record, EveryRecord):
-            repeating.append(record)
-        else:
-            one_shots.append(record)
-    first = min(one_shots, key=_target, default=None)
-    if first is not None and first.scheduled_at_ms <= now_ms:
-        return OneShotDue(record=first)
-    due = sorted((r for r in repeating if r.scheduled_at_ms <= now_ms), key=_target)
-    if not due:
-        return Wait(until_ms=min(map(_target, active), default=None))
+    one_shot = records.find_one_shot()
+    if one_shot is not None and one_shot.scheduled_at_ms <= now_ms:
+        return OneShotDue(record=one_shot)
     gate_ms = find_gate(ledger.profile, ledger.last_accepted_at_ms)
     if gate_ms is not None and now_ms < gate_ms:
-        return Wait(until_ms=min([gate_ms, *map(_target, one_shots)]))
-    return BatchDue(accepted_at_ms=now_ms, entries=tuple(_enter(r, now_ms) for r in due))
+        return Wait(until_ms=_find_least(one_shot_ms, gate_ms))
+    due = records.list_repeats(now_ms)
+    return BatchDue(accepted_at_ms=now_ms, entries=tuple(_enter(record, now_ms) for record in due))
+
+
+def _find_least(*instants_ms: int | None) -> int | None:
+    return min((ms for ms in instants_ms if ms is not None), default=None)
 
 
 def _enter(record: EveryRecord, now_ms: int) -> BatchEntry:
     found = find_occurrence(record.scheduled_at_ms, record.every_seconds, now_ms)
     return BatchEntry(record=record, occurrence_ms=found.occurrence_ms)
-
-
-def _target(record: Record) -> int:
-    return record.scheduled_at_ms
 
 
 def _dispatch_all(ledger: Ledger, decision: Decision, now_ms: int) -> Ledger:

@@ -1,0 +1,169 @@
+"""The active records of one session, by id and by when they are due.
+
+This module decides how records are kept so that a change and the question what comes next cost no more
+than the logarithm of their number, while every earlier state stays as it was. It refuses to know which
+changes are lawful and what the gate lets through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from math import inf
+from typing import Final
+
+from msgspec import Struct
+from rpds import HashTrieMap
+
+from wakefold.events import EveryRecord, OneShotRecord, Record
+from wakefold.trees import Tree, plant
+
+
+class _Node(Struct, frozen=True, gc=False):
+    """The least targets and the shortest interval beneath a node, `inf` where there is none."""
+
+    one_shot_ms: float
+    repeat_ms: float
+    every_seconds: float
+    record: Record | None = None
+    left: _Node | None = None
+    right: _Node | None = None
+
+
+_NOTHING: Final = _Node(inf, inf, inf)
+
+
+class ActiveRecords(Mapping[str, Record]):
+    """Records by id, in create order; never changed in place."""
+
+    __slots__ = ("_numbers", "_tree")
+
+    def __init__(self, numbers: HashTrieMap[str, int], tree: Tree[_Node]) -> None:
+        self._numbers = numbers
+        self._tree = tree
+
+    def put(self, record: Record) -> ActiveRecords:
+        """The records with one more, or with another in the place of the one of that id."""
+        number = self._numbers.get(record.id)
+        if number is not None:
+            return ActiveRecords(self._numbers, self._tree.place(number, _make_leaf(record)))
+        numbers = self._numbers.insert(record.id, self._tree.end)
+        return ActiveRecords(numbers, self._tree.append(_make_leaf(record)))
+
+    def end(self, schedule_id: str) -> ActiveRecords:
+        """The records without the one of an id."""
+        tree = self._tree.place(self._numbers[schedule_id], _NOTHING)
+        return ActiveRecords(self._numbers.remove(schedule_id), tree)
+
+    @property
+    def one_shot_ms(self) -> int | None:
+        """The least target of the one-shots."""
+        return _read_sum(self._tree.root.one_shot_ms)
+
+    @property
+    def repeat_ms(self) -> int | None:
+        """The least target of the repeating records."""
+        return _read_sum(self._tree.root.repeat_ms)
+
+    @property
+    def every_seconds(self) -> int | None:
+        """The shortest interval of the repeating records."""
+        return _read_sum(self._tree.root.every_seconds)
+
+    def find_one_shot(self) -> OneShotRecord | None:
+        """The one-shot of the least target; of several the one that was created first."""
+        node = self._tree.root
+        while node.left is not None and node.right is not None:
+            node = node.left if node.left.one_shot_ms <= node.right.one_shot_ms else node.right
+        record = node.record
+        return None if isinstance(record, EveryRecord) else record
+
+    def list_repeats(self, until_ms: float) -> list[EveryRecord]:
+        """The repeating records with a target at or before an instant, by target, then as created."""
+        nodes = [self._tree.root]
+        for _ in range(self._tree.height):
+            beneath = [below for node in nodes for below in (node.left, node.right) if below]
+            nodes = [node for node in beneath if node.repeat_ms <= until_ms]
+        records = [node.record for node in nodes if isinstance(node.record, EveryRecord)]
+        return sorted(records, key=_target)
+
+    def __getitem__(self, schedule_id: str) -> Record:
+        record = self._tree.find(self._numbers[schedule_id]).record
+        if record is None:
+            raise KeyError(schedule_id)
+        return record
+
+    def __iter__(self) -> Iterator[str]:
+        return (record.id for record in self.list())
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __contains__(self, schedule_id: object) -> bool:
+        return schedule_id in self._numbers
+
+    def values(self) -> ValuesView[Record]:
+        """The records in create order, without a search for each."""
+        return _Values(self)
+
+    def items(self) -> ItemsView[str, Record]:
+        """The records in create order, each with its id."""
+        return _Items(self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return index_records, (dict(self),)
+
+    def list(self) -> list[Record]:
+        """The records in create order."""
+        return [leaf.record for leaf in self._tree.list_leaves() if leaf.record is not None]
+
+
+class _Values(ValuesView[Record]):
+    __slots__ = ()
+    _mapping: ActiveRecords
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._mapping.list())
+
+
+class _Items(ItemsView[str, Record]):
+    __slots__ = ()
+    _mapping: ActiveRecords
+
+    def __iter__(self) -> Iterator[tuple[str, Record]]:
+        return ((record.id, record) for record in self._mapping.list())
+
+
+def index_records(records: Mapping[str, Record]) -> ActiveRecords:
+    """The same records, in the same order, as this module keeps them."""
+    if isinstance(records, ActiveRecords):
+        return records
+    numbers = HashTrieMap({schedule_id: number for number, schedule_id in enumerate(records)})
+    return ActiveRecords(numbers, plant(map(_make_leaf, records.values()), _join, _NOTHING))
+
+
+def _make_leaf(record: Record) -> _Node:
+    if isinstance(record, EveryRecord):
+        return _Node(inf, record.scheduled_at_ms, record.every_seconds, record)
+    return _Node(record.scheduled_at_ms, inf, inf, record)
+
+
+def _join(left: _Node, right: _Node) -> _Node:
+    return _Node(
+        left.one_shot_ms if left.one_shot_ms <= right.one_shot_ms else right.one_shot_ms,
+        left.repeat_ms if left.repeat_ms <= right.repeat_ms else right.repeat_ms,
+        left.every_seconds if left.every_seconds <= right.every_seconds else right.every_seconds,
+        None,
+        left,
+        right,
+    )
+
+
+def _read_sum(least: float) -> int | None:
+    return None if least == inf else int(least)
+
+
+def _target(record: EveryRecord) -> int:
+    return record.scheduled_at_ms
