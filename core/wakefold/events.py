@@ -17,9 +17,9 @@ from returns.result import Failure, Result, Success
 from wakefold.instants import (
     MAX_SAFE_INTEGER,
     format_instant,
-    is_trimmed,
     parse_instant,
     read_safe_integer,
+    trim,
 )
 from wakefold.recurrence import MIN_EVERY_SECONDS
 from wakefold.rejections import CorruptScheduleLog, LogFault
@@ -102,17 +102,18 @@ def decode_change(data: object) -> Result[Change, CorruptScheduleLog]:
 def read_change(data: object) -> Change:
     """The same as `decode_change` for callers inside the core: raises `LogFault`."""
     fields = _read_object(data, "$")
-    if read_safe_integer(fields.get("version")) != 1:
+    version = fields.get("version")
+    if version != 1 or version is True:
         raise LogFault("unknown_version", "$.version")
     operation = fields.get("operation")
-    if operation == "create":
-        _require_keys(fields, {"version", "operation", "schedule"}, "$")
-        return Create(schedule=_read_record(fields["schedule"]))
-    if operation == "delete":
-        _require_keys(fields, {"version", "operation", "id"}, "$")
-        return Delete(id=_read_text(fields["id"], "bad_id", "$.id"))
     if operation == "dispatch":
         return _read_dispatch(fields)
+    if operation == "create":
+        _require_keys(fields, _CREATE_KEYS, "$")
+        return Create(_read_record(fields["schedule"]))
+    if operation == "delete":
+        _require_keys(fields, _ID_KEYS, "$")
+        return Delete(_read_text(fields["id"], "bad_id", "$.id"))
     raise LogFault("unknown_operation", "$.operation")
 
 
@@ -152,47 +153,48 @@ def kind_of(record: Record) -> str:
     return str(record.__struct_config__.tag)
 
 
+_CREATE_KEYS: Final = frozenset({"version", "operation", "schedule"})
+_ID_KEYS: Final = frozenset({"version", "operation", "id"})
+_ACCEPTED_KEYS: Final = _ID_KEYS | {"acceptedAt"}
+_AT_KEYS: Final = frozenset({"id", "kind", "prompt", "scheduledAt"})
+_AFTER_KEYS: Final = _AT_KEYS | {"afterSeconds"}
+_EVERY_KEYS: Final = _AT_KEYS | {"everySeconds"}
+
+
 def _read_dispatch(fields: Json) -> Dispatch:
     if "acceptedAt" not in fields:
-        _require_keys(fields, {"version", "operation", "id"}, "$")
-        return Dispatch(id=_read_text(fields["id"], "bad_id", "$.id"))
-    _require_keys(fields, {"version", "operation", "id", "acceptedAt"}, "$")
-    return Dispatch(
-        id=_read_text(fields["id"], "bad_id", "$.id"),
-        accepted_at_ms=_read_instant(fields["acceptedAt"], "$.acceptedAt"),
-    )
+        _require_keys(fields, _ID_KEYS, "$")
+        return Dispatch(_read_text(fields["id"], "bad_id", "$.id"))
+    _require_keys(fields, _ACCEPTED_KEYS, "$")
+    schedule_id = _read_text(fields["id"], "bad_id", "$.id")
+    return Dispatch(schedule_id, _read_instant(fields["acceptedAt"], "$.acceptedAt"))
 
 
 def _read_record(data: object) -> Record:
     fields = _read_object(data, "$.schedule")
     kind = fields.get("kind")
-    if kind == "after":
-        _require_keys(fields, {"id", "kind", "prompt", "afterSeconds", "scheduledAt"}, "$.schedule")
-        return AfterRecord(
-            id=_read_text(fields["id"], "bad_id", "$.schedule.id"),
-            prompt=_read_text(fields["prompt"], "bad_prompt", "$.schedule.prompt"),
-            after_seconds=_read_seconds(fields["afterSeconds"], 1, "$.schedule.afterSeconds"),
-            scheduled_at_ms=_read_instant(fields["scheduledAt"], "$.schedule.scheduledAt"),
-        )
-    if kind == "at":
-        _require_keys(fields, {"id", "kind", "prompt", "scheduledAt"}, "$.schedule")
-        return AtRecord(
-            id=_read_text(fields["id"], "bad_id", "$.schedule.id"),
-            prompt=_read_text(fields["prompt"], "bad_prompt", "$.schedule.prompt"),
-            scheduled_at_ms=_read_instant(fields["scheduledAt"], "$.schedule.scheduledAt"),
-        )
+    seconds = 0
     if kind == "every":
-        _require_keys(fields, {"id", "kind", "prompt", "everySeconds", "scheduledAt"}, "$.schedule")
+        _require_keys(fields, _EVERY_KEYS, "$.schedule")
         seconds = _read_seconds(fields["everySeconds"], MIN_EVERY_SECONDS, "$.schedule.everySeconds")
         if seconds * 1000 > MAX_SAFE_INTEGER:
             raise LogFault("bad_seconds", "$.schedule.everySeconds")
-        return EveryRecord(
-            id=_read_text(fields["id"], "bad_id", "$.schedule.id"),
-            prompt=_read_text(fields["prompt"], "bad_prompt", "$.schedule.prompt"),
-            every_seconds=seconds,
-            scheduled_at_ms=_read_instant(fields["scheduledAt"], "$.schedule.scheduledAt"),
-        )
-    raise LogFault("unknown_kind", "$.schedule.kind")
+    elif kind == "after":
+        _require_keys(fields, _AFTER_KEYS, "$.schedule")
+    elif kind == "at":
+        _require_keys(fields, _AT_KEYS, "$.schedule")
+    else:
+        raise LogFault("unknown_kind", "$.schedule.kind")
+    schedule_id = _read_text(fields["id"], "bad_id", "$.schedule.id")
+    prompt = _read_text(fields["prompt"], "bad_prompt", "$.schedule.prompt")
+    if kind == "after":
+        seconds = _read_seconds(fields["afterSeconds"], 1, "$.schedule.afterSeconds")
+    scheduled_at_ms = _read_instant(fields["scheduledAt"], "$.schedule.scheduledAt")
+    if kind == "every":
+        return EveryRecord(schedule_id, prompt, seconds, scheduled_at_ms)
+    if kind == "after":
+        return AfterRecord(schedule_id, prompt, seconds, scheduled_at_ms)
+    return AtRecord(schedule_id, prompt, scheduled_at_ms)
 
 
 def _read_object(value: object, path: str) -> Json:
@@ -201,13 +203,13 @@ def _read_object(value: object, path: str) -> Json:
     return value
 
 
-def _require_keys(fields: Json, keys: set[str], path: str) -> None:
+def _require_keys(fields: Json, keys: frozenset[str], path: str) -> None:
     if fields.keys() != keys:
         raise LogFault("wrong_keys", path)
 
 
 def _read_text(value: object, rule: Literal["bad_id", "bad_prompt"], path: str) -> str:
-    if not isinstance(value, str) or not is_trimmed(value):
+    if not isinstance(value, str) or value == "" or trim(value) != value:
         raise LogFault(rule, path)
     return value
 

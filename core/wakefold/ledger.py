@@ -8,7 +8,7 @@ tz database and every event that is not a `schedule/change` of the session's own
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, assert_never
+from typing import Final
 
 from msgspec import Struct
 from returns.result import Failure, Result, Success
@@ -64,15 +64,36 @@ def fold(
     length = read_safe_integer(seed_length)
     if length is None or length < 0:
         return Failure(CorruptScheduleLog(rule="bad_seed_length"))
-    draft = _Draft(profile, length)
+    records: dict[str, Record] = {}
+    seen_ids: dict[str, None] = {}
+    last_ms: int | None = None
+    position = 0
     try:
         for event in events:
-            draft.take(event)
+            if event.type == SCHEDULE_CHANGE and position >= length:
+                change = read_change(event.data)
+                schedule_id, record, last_ms = _judge(change, records, seen_ids, last_ms, profile)
+                if record is None:
+                    del records[schedule_id]
+                else:
+                    records[schedule_id] = record
+                if isinstance(change, Create):
+                    seen_ids[schedule_id] = None
+            position += 1
     except LogFault as fault:
-        return Failure(fault.located(draft.position))
-    if length > draft.position:
+        return Failure(fault.located(position))
+    if length > position:
         return Failure(CorruptScheduleLog(rule="bad_seed_length"))
-    return Success(draft.freeze())
+    return Success(
+        Ledger(
+            profile=profile,
+            seed_length=length,
+            position=position,
+            records=index_records(records),
+            seen_ids=freeze_ids(seen_ids),
+            last_accepted_at_ms=last_ms,
+        )
+    )
 
 
 def evolve(ledger: Ledger, event: Event) -> Result[Ledger, CorruptScheduleLog]:
@@ -80,20 +101,27 @@ def evolve(ledger: Ledger, event: Event) -> Result[Ledger, CorruptScheduleLog]:
 
     The old ledger stays as it was, and the work grows with the logarithm of what it holds.
     """
-    if event.type != SCHEDULE_CHANGE or ledger.position < ledger.seed_length:
-        return Success(_follow(ledger, ledger.records, ledger.seen_ids, ledger.last_accepted_at_ms))
-    records, seen_ids = index_records(ledger.records), index_ids(ledger.seen_ids)
-    try:
-        step = _judge(ledger, read_change(event.data))
-    except LogFault as fault:
-        return Failure(fault.located(ledger.position))
-    if step.record is None:
-        records = records.end(step.id)
-    else:
-        records = records.put(step.record)
-    if step.is_new:
-        seen_ids = seen_ids.add(step.id)
-    return Success(_follow(ledger, records, seen_ids, step.last_accepted_at_ms))
+    records, seen_ids, last_ms = ledger.records, ledger.seen_ids, ledger.last_accepted_at_ms
+    if event.type == SCHEDULE_CHANGE and ledger.position >= ledger.seed_length:
+        try:
+            change = read_change(event.data)
+            schedule_id, record, last_ms = _judge(change, records, seen_ids, last_ms, ledger.profile)
+        except LogFault as fault:
+            return Failure(fault.located(ledger.position))
+        indexed = index_records(records)
+        records = indexed.end(schedule_id) if record is None else indexed.put(record)
+        if isinstance(change, Create):
+            seen_ids = index_ids(seen_ids).add(schedule_id)
+    return Success(
+        Ledger(
+            profile=ledger.profile,
+            seed_length=ledger.seed_length,
+            position=ledger.position + 1,
+            records=records,
+            seen_ids=seen_ids,
+            last_accepted_at_ms=last_ms,
+        )
+    )
 
 
 def validate(ledger: Ledger, event: Event) -> Result[Event, CorruptScheduleLog]:
@@ -109,102 +137,36 @@ def list_active(ledger: Ledger) -> tuple[Record, ...]:
     return tuple(record for record in records if not isinstance(record, EveryRecord))
 
 
-class _Draft:
-    """A ledger while a whole log is read: one mutable loop inside, frozen at the end."""
-
-    __slots__ = ("last_accepted_at_ms", "position", "profile", "records", "seed_length", "seen_ids")
-
-    def __init__(self, profile: Profile, seed_length: int) -> None:
-        self.profile = profile
-        self.seed_length = seed_length
-        self.position = 0
-        self.records: dict[str, Record] = {}
-        self.seen_ids: dict[str, None] = {}
-        self.last_accepted_at_ms: int | None = None
-
-    def take(self, event: Event) -> None:
-        if event.type == SCHEDULE_CHANGE and self.position >= self.seed_length:
-            step = _judge(self, read_change(event.data))
-            if step.record is None:
-                del self.records[step.id]
-            else:
-                self.records[step.id] = step.record
-            if step.is_new:
-                self.seen_ids[step.id] = None
-            self.last_accepted_at_ms = step.last_accepted_at_ms
-        self.position += 1
-
-    def freeze(self) -> Ledger:
-        return Ledger(
-            profile=self.profile,
-            seed_length=self.seed_length,
-            position=self.position,
-            records=index_records(self.records),
-            seen_ids=freeze_ids(self.seen_ids),
-            last_accepted_at_ms=self.last_accepted_at_ms,
-        )
-
-
-def _follow(
-    ledger: Ledger,
+def _judge(
+    change: Change,
     records: Mapping[str, Record],
     seen_ids: Mapping[str, None],
-    last_accepted_at_ms: int | None,
-) -> Ledger:
-    """The ledger one event later."""
-    return Ledger(
-        profile=ledger.profile,
-        seed_length=ledger.seed_length,
-        position=ledger.position + 1,
-        records=records,
-        seen_ids=seen_ids,
-        last_accepted_at_ms=last_accepted_at_ms,
-    )
+    last_ms: int | None,
+    profile: Profile,
+) -> tuple[str, Record | None, int | None]:
+    """What a change comes to: the record that its id has from now on, if any, and the last batch.
 
-
-class _Step(Struct, frozen=True):
-    """What one lawful change comes to: the record that its id has from now on; `None`: it ends."""
-
-    id: str
-    record: Record | None
-    last_accepted_at_ms: int | None
-    is_new: bool = False
-
-
-def _judge(state: Ledger | _Draft, change: Change) -> _Step:
-    """The step that a change makes from a state; raises `LogFault` where it may not follow."""
-    match change:
-        case Create(schedule=record):
-            if record.id in state.seen_ids:
-                raise LogFault("id_reused", "$.schedule.id", record.id)
-            return _Step(record.id, record, state.last_accepted_at_ms, is_new=True)
-        case Delete(id=schedule_id):
-            _find(state, schedule_id)
-            return _Step(schedule_id, None, state.last_accepted_at_ms)
-        case Dispatch(id=schedule_id, accepted_at_ms=accepted_at_ms):
-            remaining = accept_dispatch(_find(state, schedule_id), change).remaining
-            if accepted_at_ms is None:
-                return _Step(schedule_id, remaining, state.last_accepted_at_ms)
-            _keep_distance(state, schedule_id, accepted_at_ms)
-            return _Step(schedule_id, remaining, accepted_at_ms)
-        case _:
-            assert_never(change)
-
-
-def _find(state: Ledger | _Draft, schedule_id: str) -> Record:
-    record = state.records.get(schedule_id)
-    if record is None:
-        raise LogFault("id_not_active", "$.id", schedule_id)
-    return record
-
-
-def _keep_distance(state: Ledger | _Draft, schedule_id: str, accepted_at_ms: int) -> None:
-    last = state.last_accepted_at_ms
-    distance = state.profile.batch_distance_ms
-    if last is None or distance is None or accepted_at_ms == last:
-        return
-    if accepted_at_ms < last + distance:
-        raise LogFault("batches_too_close", "$.acceptedAt", schedule_id)
+    Raises `LogFault` where the change may not follow. No Struct is made: this is asked for every change.
+    """
+    if isinstance(change, Create):
+        record = change.schedule
+        if record.id in seen_ids:
+            raise LogFault("id_reused", "$.schedule.id", record.id)
+        return record.id, record, last_ms
+    found = records.get(change.id)
+    if found is None:
+        raise LogFault("id_not_active", "$.id", change.id)
+    if isinstance(change, Delete):
+        return change.id, None, last_ms
+    remaining = accept_dispatch(found, change).remaining
+    accepted_at_ms = change.accepted_at_ms
+    if accepted_at_ms is None:
+        return change.id, remaining, last_ms
+    distance_ms = profile.batch_distance_ms
+    if last_ms is not None and distance_ms is not None:
+        if last_ms != accepted_at_ms < last_ms + distance_ms:
+            raise LogFault("batches_too_close", "$.acceptedAt", change.id)
+    return change.id, remaining, accepted_at_ms
 
 
 class Accepted(Struct, frozen=True):
@@ -223,19 +185,15 @@ def accept_dispatch(record: Record, dispatch: Dispatch) -> Accepted:
     if not isinstance(record, EveryRecord):
         if accepted_at_ms is not None:
             raise LogFault("one_shot_with_accepted_at", "$.acceptedAt", record.id)
-        return Accepted(occurrence_ms=record.scheduled_at_ms, remaining=None)
+        return Accepted(record.scheduled_at_ms, None)
     if accepted_at_ms is None:
         raise LogFault("every_without_accepted_at", "$", record.id)
     found = accept_occurrence(record, accepted_at_ms)
-    if found.next_target_ms is None:
-        return Accepted(occurrence_ms=found.occurrence_ms, remaining=None)
-    following = EveryRecord(
-        id=record.id,
-        prompt=record.prompt,
-        every_seconds=record.every_seconds,
-        scheduled_at_ms=found.next_target_ms,
-    )
-    return Accepted(occurrence_ms=found.occurrence_ms, remaining=following)
+    target_ms = found.next_target_ms
+    if target_ms is None:
+        return Accepted(found.occurrence_ms, None)
+    following = EveryRecord(record.id, record.prompt, record.every_seconds, target_ms)
+    return Accepted(found.occurrence_ms, following)
 
 
 def accept_occurrence(record: EveryRecord, accepted_at_ms: float) -> Occurrence:
