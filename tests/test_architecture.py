@@ -25,7 +25,7 @@ SOURCE_ROOTS: Final = ("core", "shell", "property_tests")
 CORE: Final = sorted((ROOT / "core" / "wakefold").rglob("*.py"))
 SHELL: Final = sorted((ROOT / "shell" / "wakefold_shell").rglob("*.py"))
 
-LIBRARIES: Final = ("msgspec", "returns", "whenever", "wakefold")
+LIBRARIES: Final = ("msgspec", "returns", "rpds", "whenever", "wakefold")
 PURE_MODULES: Final = (
     "__future__",
     "bisect",
@@ -34,6 +34,7 @@ PURE_MODULES: Final = (
     "enum",
     "json",
     "math",
+    "operator",
     "re",
     "typing",
 )

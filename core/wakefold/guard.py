@@ -16,7 +16,7 @@ from msgspec import Struct
 from wakefold.events import Event, EveryRecord
 from wakefold.guard_config import GuardConfig, QuietHours
 from wakefold.instants import MAX_INSTANT_MS
-from wakefold.ledger import Ledger, list_active
+from wakefold.ledger import Ledger, find_shortest_interval, list_active
 from wakefold.wakeups import (
     COUNTED_TYPES,
     DAY_MS,
@@ -121,19 +121,21 @@ def reap(wakeups: Wakeups, ledger: Ledger, config: GuardConfig, now_ms: int) -> 
     """
     day_start_ms = find_day_start(now_ms, config.day_boundary_offset_minutes)
     per_day = wakeups.count_since(day_start_ms)
-    every = tuple(record for record in list_active(ledger) if isinstance(record, EveryRecord))
     floor = config.min_repeating_interval_seconds
-    too_fast = tuple(record for record in every if record.every_seconds < floor)
+    fastest = find_shortest_interval(ledger)
     if not ledger.seen_ids and not wakeups.total:
         return None
+    within = wakeups.consecutive <= config.max_consecutive_wakeups and per_day <= config.max_per_day
+    if within and (fastest is None or fastest >= floor):
+        return None
+    every = tuple(record for record in list_active(ledger) if isinstance(record, EveryRecord))
+    too_fast = tuple(record for record in every if record.every_seconds < floor)
     if wakeups.consecutive > config.max_consecutive_wakeups:
         key, limit = StopKey("consecutive", wakeups.word_seq), config.max_consecutive_wakeups
     elif per_day > config.max_per_day:
         key, limit = StopKey("per_day", day_start_ms), config.max_per_day
-    elif too_fast:
-        key, limit = StopKey("interval", ids=frozenset(record.id for record in too_fast)), floor
     else:
-        return None
+        key, limit = StopKey("interval", ids=frozenset(record.id for record in too_fast)), floor
     return Stop(
         key=key,
         limit=limit,

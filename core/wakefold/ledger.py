@@ -26,7 +26,7 @@ from wakefold.events import (
     read_change,
 )
 from wakefold.instants import is_representable, read_safe_integer
-from wakefold.recurrence import SEED, Occurrence, Profile, find_occurrence, is_exhausted
+from wakefold.recurrence import SEED, Occurrence, Profile, find_gate, find_occurrence, is_exhausted
 from wakefold.rejections import CorruptScheduleLog, LogFault
 from wakefold.seen_ids import freeze_ids, index_ids
 
@@ -57,9 +57,8 @@ def fold(
 ) -> Result[Ledger, CorruptScheduleLog]:
     """The ledger of a whole log, read in one pass; the events may come from a generator.
 
-    Only events from place `seed_length` on count. The first violation makes the whole log corrupt,
-    and the failure names its place; so does a seed length that is no safe integer from 0 to the log's
-    length.
+    Only events from place `seed_length` on count. The first violation makes the whole log corrupt, and
+    the failure names its place; so does a `seed_length` that is none in the log.
     """
     length = read_safe_integer(seed_length)
     if length is None or length < 0:
@@ -69,8 +68,8 @@ def fold(
     last_ms: int | None = None
     position = 0
     try:
-        for event in events:
-            if event.type == SCHEDULE_CHANGE and position >= length:
+        for position, event in enumerate(events, start=1):
+            if event.type == SCHEDULE_CHANGE and position > length:
                 change = read_change(event.data)
                 schedule_id, record, last_ms = _judge(change, records, seen_ids, last_ms, profile)
                 if record is None:
@@ -79,21 +78,19 @@ def fold(
                     records[schedule_id] = record
                 if isinstance(change, Create):
                     seen_ids[schedule_id] = None
-            position += 1
     except LogFault as fault:
-        return Failure(fault.located(position))
+        return Failure(fault.located(position - 1))
     if length > position:
         return Failure(CorruptScheduleLog(rule="bad_seed_length"))
-    return Success(
-        Ledger(
-            profile=profile,
-            seed_length=length,
-            position=position,
-            records=index_records(records),
-            seen_ids=freeze_ids(seen_ids),
-            last_accepted_at_ms=last_ms,
-        )
+    ledger = Ledger(
+        profile=profile,
+        seed_length=length,
+        position=position,
+        records=index_records(records),
+        seen_ids=freeze_ids(seen_ids),
+        last_accepted_at_ms=last_ms,
     )
+    return Success(ledger)
 
 
 def evolve(ledger: Ledger, event: Event) -> Result[Ledger, CorruptScheduleLog]:
@@ -137,6 +134,13 @@ def list_active(ledger: Ledger) -> tuple[Record, ...]:
     return tuple(record for record in records if not isinstance(record, EveryRecord))
 
 
+def find_shortest_interval(ledger: Ledger) -> int | None:
+    """The shortest interval (seconds) of the active repeating records."""
+    if is_exhausted(ledger.profile, ledger.last_accepted_at_ms):
+        return None
+    return index_records(ledger.records).every_seconds
+
+
 def _judge(
     change: Change,
     records: Mapping[str, Record],
@@ -146,7 +150,7 @@ def _judge(
 ) -> tuple[str, Record | None, int | None]:
     """What a change comes to: the record that its id has from now on, if any, and the last batch.
 
-    Raises `LogFault` where the change may not follow. No Struct is made: this is asked for every change.
+    Raises `LogFault` where the change may not follow. No Struct is made, for the sake of long logs.
     """
     if isinstance(change, Create):
         record = change.schedule
@@ -162,10 +166,9 @@ def _judge(
     accepted_at_ms = change.accepted_at_ms
     if accepted_at_ms is None:
         return change.id, remaining, last_ms
-    distance_ms = profile.batch_distance_ms
-    if last_ms is not None and distance_ms is not None:
-        if last_ms != accepted_at_ms < last_ms + distance_ms:
-            raise LogFault("batches_too_close", "$.acceptedAt", change.id)
+    gate_ms = find_gate(profile, last_ms)
+    if gate_ms is not None and last_ms != accepted_at_ms < gate_ms:
+        raise LogFault("batches_too_close", "$.acceptedAt", change.id)
     return change.id, remaining, accepted_at_ms
 
 

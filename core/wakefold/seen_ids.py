@@ -27,23 +27,29 @@ class SeenIds(Mapping[str, None]):
         return SeenIds(self._folded, self._later.insert(schedule_id, len(self._later)))
 
     def __contains__(self, schedule_id: object) -> bool:
+        """Whether an id was seen."""
         return schedule_id in self._folded or schedule_id in self._later
 
     def __getitem__(self, schedule_id: str) -> None:
+        """Nothing, for an id that was seen."""
         if schedule_id not in self:
             raise KeyError(schedule_id)
 
     def __iter__(self) -> Iterator[str]:
+        """The ids, in create order."""
         yield from self._folded
         yield from (name for name, _ in sorted(self._later.items(), key=itemgetter(1)))
 
     def __len__(self) -> int:
+        """How many were seen."""
         return len(self._folded) + len(self._later)
 
     def __repr__(self) -> str:
+        """As a dict's, so that a ledger reads the same however it was made."""
         return repr(dict(self))
 
     def __reduce__(self) -> tuple[object, ...]:
+        """As plain values, from which the rest is worked out again."""
         return freeze_ids, (dict(self),)
 
 

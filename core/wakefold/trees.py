@@ -8,7 +8,7 @@ a sum is good for: who plants a tree joins its nodes, and walks down it by their
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from msgspec import Struct
 
@@ -17,11 +17,11 @@ class Node(Protocol):
     """A leaf, which has nothing beneath it, or what two nodes were joined to."""
 
     @property
-    def left(self: N) -> N | None:
+    def left(self) -> Self | None:
         """What has the lower numbers."""
 
     @property
-    def right(self: N) -> N | None:
+    def right(self) -> Self | None:
         """What has the higher numbers."""
 
 
@@ -63,11 +63,15 @@ class Tree(Struct, Generic[N], frozen=True):
             node = (node.right if number >> level & 1 else node.left) or self.empty
         return node
 
-    def list_leaves(self) -> list[N]:
-        """All leaves, in the order of their numbers."""
+    def list_leaves(self, is_wanted: Callable[[N], bool]) -> list[N]:
+        """The leaves that are wanted, in the order of their numbers.
+
+        A node is asked first, and where it is not wanted nothing beneath it is.
+        """
         nodes = [self.root]
         for _ in range(self.height):
-            nodes = [below for node in nodes for below in (node.left, node.right) if below]
+            beneath = [below for node in nodes for below in (node.left, node.right) if below]
+            nodes = [node for node in beneath if is_wanted(node)]
         return [node for node in nodes if node is not self.empty]
 
     def _replace(self, number: int, leaf: N, *, keep_lower: bool) -> Tree[N]:

@@ -171,8 +171,8 @@ def _decide(ledger: Ledger, now_ms: int, not_before_ms: int | None) -> Decision:
         return Wait(until_ms=earliest_ms)
     if not_before_ms is not None and now_ms < not_before_ms:
         return Wait(until_ms=not_before_ms)
-    one_shot = records.find_one_shot()
-    if one_shot is not None and one_shot.scheduled_at_ms <= now_ms:
+    one_shot = records.find_one_shot(now_ms)
+    if one_shot is not None:
         return OneShotDue(record=one_shot)
     gate_ms = find_gate(ledger.profile, ledger.last_accepted_at_ms)
     if gate_ms is not None and now_ms < gate_ms:

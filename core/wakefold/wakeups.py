@@ -7,11 +7,12 @@ that no restart can reset it, and to judge whether a count is too high.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from wakefold.dispatch_times import DispatchTimes, index_times
 from wakefold.events import SCHEDULE_CHANGE, Event
 
 RESET_KINDS: Final = ("user", "a2a")
@@ -36,17 +37,17 @@ class Wakeups(Struct, frozen=True):
 
     consecutive: int = 0
     max_consecutive: int = 0
-    dispatch_times_ms: tuple[int, ...] = ()
+    dispatch_times_ms: Sequence[int] = ()
     total: int = 0
     word_seq: int | None = None
 
     def list_since(self, since_ms: int) -> list[int]:
         """The wakeups at or after an instant (the day's start, an hour ago), in log order."""
-        return [time_ms for time_ms in self.dispatch_times_ms if time_ms >= since_ms]
+        return index_times(self.dispatch_times_ms).list_since(since_ms)
 
     def count_since(self, since_ms: int) -> int:
         """How many wakeups there were at or after an instant."""
-        return len(self.list_since(since_ms))
+        return index_times(self.dispatch_times_ms).count_since(since_ms)
 
 
 NO_WAKEUPS: Final = Wakeups()
@@ -65,7 +66,7 @@ def follow_wakeups(
         return Wakeups(
             consecutive=streak,
             max_consecutive=max(streak, wakeups.max_consecutive),
-            dispatch_times_ms=_forget((*wakeups.dispatch_times_ms, event.time_ms)),
+            dispatch_times_ms=_keep(wakeups.dispatch_times_ms, event.time_ms),
             total=wakeups.total + 1,
             word_seq=wakeups.word_seq,
         )
@@ -94,7 +95,7 @@ def count_wakeups(events: Iterable[Event], reset_kinds: Collection[str] = RESET_
     return Wakeups(
         consecutive=streak,
         max_consecutive=highest,
-        dispatch_times_ms=tuple(times_ms),
+        dispatch_times_ms=index_times(times_ms),
         total=len(times_ms),
         word_seq=word_seq,
     )
@@ -105,7 +106,7 @@ def forget_wakeups(wakeups: Wakeups, before_ms: int) -> Wakeups:
     return Wakeups(
         consecutive=wakeups.consecutive,
         max_consecutive=wakeups.max_consecutive,
-        dispatch_times_ms=tuple(wakeups.list_since(before_ms)),
+        dispatch_times_ms=index_times(wakeups.list_since(before_ms)),
         total=wakeups.total,
         word_seq=wakeups.word_seq,
     )
@@ -118,13 +119,9 @@ def find_day_start(now_ms: int, offset_minutes: float = 0) -> int:
     return local_ms - local_ms % DAY_MS - offset_ms
 
 
-def _forget(times_ms: tuple[int, ...]) -> tuple[int, ...]:
-    """Without the times at the beginning that are too old for any limit."""
-    horizon_ms = times_ms[-1] - KEPT_MS
-    first = 0
-    while times_ms[first] < horizon_ms:
-        first += 1
-    return times_ms[first:] if first else times_ms
+def _keep(times_ms: Sequence[int], time_ms: int) -> DispatchTimes:
+    """With one more, and without the times at the beginning that are too old for any limit."""
+    return index_times(times_ms).append(time_ms).drop_before(time_ms - KEPT_MS)
 
 
 def _is_dispatch(event: Event) -> bool:
