@@ -16,18 +16,19 @@ from typing import Final
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import force_setattr
 from returns.result import Result
 
 from wakefold.conversations import Conversation, follow
 from wakefold.events import SCHEDULE_CHANGE, Dispatch, Event, OneShotRecord, encode_change
 from wakefold.framing import frame_one_shot
 from wakefold.implied_zones import RequestZone, find_request_zone
-from wakefold.ledger import Ledger, fold
+from wakefold.ledger import Ledger, evolve, fold
 from wakefold.recurrence import PUBLISHED, SEED, Profile
 from wakefold.rejections import InternalError, TimeOutOfRange
 from wakefold.wakes import Decision, Wake, decide_due, plan_next_wake
-from wakefold.wakeups import Wakeups, count_wakeups
-from wakefold_laws import clock_laws, framing_laws, ledger_laws, session_laws
+from wakefold.wakeups import Wakeups, count_wakeups, follow_wakeups
+from wakefold_laws import clock_laws, framing_laws, guard_laws, ledger_laws, session_laws, wake_laws
 from wakefold_laws.laws import ROOMS, Law, check_law, law, list_laws
 from wakefold_laws.ledger_laws import Folded
 from wakefold_laws.log_model import Log, retrace_log
@@ -265,6 +266,25 @@ def frame_as_it_is(record: OneShotRecord) -> str:
     return frame_one_shot(record).replace("\\n", "\n")
 
 
+def decide_unheld(ledger: Ledger, now_ms: int, _: int | None) -> Result[Decision, TimeOutOfRange]:
+    """Forgets that somebody holds delivery."""
+    return decide_due(ledger, now_ms)
+
+
+def evolve_in_place(ledger: Ledger, event: Event) -> Folded:
+    """Writes into the ledger that it was given."""
+    following = evolve(ledger, event)
+    force_setattr(ledger, "records", following.unwrap().records)
+    return following
+
+
+def follow_in_time(wakeups: Wakeups, event: Event) -> Wakeups:
+    """Puts a wakeup where the clock said that it was."""
+    following = follow_wakeups(wakeups, event)
+    force_setattr(following, "dispatch_times_ms", tuple(sorted(following.dispatch_times_ms)))
+    return following
+
+
 PLANTED: Final[tuple[tuple[Callable[..., object], str, Law[...]], ...]] = (
     (fold_all, "fold", ledger_laws.a_valid_log_folds_to_what_its_writer_did),
     (fold_all, "fold", ledger_laws.inherited_events_are_not_read),
@@ -279,6 +299,9 @@ PLANTED: Final[tuple[tuple[Callable[..., object], str, Law[...]], ...]] = (
     (count_reminders_as_words, "count_wakeups", session_laws.a_session_is_counted_from_its_log_alone),
     (follow_all, "follow", session_laws.the_inbox_holds_what_no_turn_has_taken),
     (imply_what_was_said, "find_request_zone", session_laws.a_zone_is_implied_by_the_open_turn_alone),
+    (decide_unheld, "decide_due", wake_laws.living_on_is_scanning_the_log),
+    (evolve_in_place, "evolve", ledger_laws.an_earlier_ledger_stays_as_it_was),
+    (follow_in_time, "follow_wakeups", guard_laws.looking_back_is_scanning_the_times),
     (frame_as_it_is, "frame_one_shot", framing_laws.no_prompt_makes_a_line_of_its_own),
 )
 

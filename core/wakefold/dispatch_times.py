@@ -46,6 +46,8 @@ class DispatchTimes(Sequence[int]):
         node, number = self._tree.root, 0
         if node.low_ms >= horizon_ms:
             return self
+        if node.high_ms < horizon_ms:
+            return index_times(())
         while node.left is not None and node.right is not None:
             later = node.left.high_ms < horizon_ms
             node, number = (node.right if later else node.left), number * 2 + later

@@ -68,7 +68,7 @@ class Tree(Struct, Generic[N], frozen=True):
 
         A node is asked first, and where it is not wanted nothing beneath it is.
         """
-        nodes = [self.root]
+        nodes = [self.root] if is_wanted(self.root) else []
         for _ in range(self.height):
             beneath = [below for node in nodes for below in (node.left, node.right) if below]
             nodes = [node for node in beneath if is_wanted(node)]

@@ -42,6 +42,7 @@ from wakefold.signals import Recorded
 from wakefold.wakeups import (
     DAY_MS,
     HOUR_MS,
+    KEPT_MS,
     NO_WAKEUPS,
     Wakeups,
     count_wakeups,
@@ -157,6 +158,27 @@ def counting_on_the_way_is_counting_over_the_log(
     now_ms = find_moment(own, moment)
     expected = judge(counted, ledger, config, now_ms)
     assert judge(followed, ledger, config, now_ms) == expected
+
+
+@law(log=stories() | broken_stories(), moment=moments)
+def looking_back_is_scanning_the_times(log: Log | BrokenLog, moment: Moment) -> None:
+    """At each length of a log the wakeups since an instant are those that a look at every time that is
+    kept finds, and kept are all but the old ones at the beginning, whatever the clock did.
+    """
+    followed = NO_WAKEUPS
+    times_ms: list[int] = []
+    for one in log.events[log.seed_length :]:
+        before = followed.total
+        followed = follow_wakeups(followed, one)
+        times_ms += [one.time_ms] * (followed.total - before)
+        while times_ms and times_ms[0] < times_ms[-1] - KEPT_MS:
+            times_ms.pop(0)
+        assert followed.dispatch_times_ms == tuple(times_ms)
+        since_ms = find_moment(log.events, moment)
+        for edge_ms in (since_ms, *times_ms[:1]):
+            scanned = [time_ms for time_ms in times_ms if time_ms >= edge_ms]
+            assert followed.list_since(edge_ms) == scanned
+            assert followed.count_since(edge_ms) == len(scanned)
 
 
 @law(times=3, log=stories(), config=configs, place=places, restart=moments, later=moments)

@@ -90,6 +90,22 @@ def fold_equals_evolving_step_by_step(log: Log | BrokenLog) -> None:
     assert whole == fold_by_steps(log.events, log.seed_length, log.profile)
 
 
+@law(log=logs())
+def an_earlier_ledger_stays_as_it_was(log: Log) -> None:
+    """However a session goes on, the ledger of every earlier length is that of a fold up to there, and
+    can go on from there again.
+    """
+    grown = [Ledger(profile=log.profile, seed_length=log.seed_length)]
+    for event in log.events:
+        grown.append(evolve(grown[-1], event).unwrap())
+    for length in range(log.seed_length, len(log.events) + 1):
+        ledger = grown[length]
+        assert Success(ledger) == fold(log.events[:length], log.seed_length, log.profile)
+        again = reduce(lambda held, event: evolve(held, event).unwrap(), log.events[length:], ledger)
+        assert list(again.records.items()) == list(log.ledger.records.items())
+        assert list(again.seen_ids) == list(log.ledger.seen_ids)
+
+
 @st.composite
 def continued_logs(draw: st.DrawFn, any_logs: st.SearchStrategy[AnyLog]) -> tuple[AnyLog, Event]:
     """A log, and an event that may or may not follow it."""

@@ -23,7 +23,7 @@ from wakefold.events import (
     encode_change,
 )
 from wakefold.instants import MAX_INSTANT_MS, MIN_INSTANT_MS
-from wakefold.ledger import Ledger, evolve, list_active
+from wakefold.ledger import Ledger, evolve, fold, list_active
 from wakefold.recurrence import PUBLISHED, SEED
 from wakefold.rejections import TimeOutOfRange
 from wakefold.wakes import (
@@ -42,10 +42,11 @@ from wakefold.wakes import (
 )
 from wakefold_laws.drawing import st
 from wakefold_laws.laws import law
-from wakefold_laws.log_model import renew
-from wakefold_laws.strategies import logs, moments
+from wakefold_laws.log_model import BrokenLog, Level, Log, renew, retrace_log
+from wakefold_laws.strategies import broken_logs, logs, moments
 
 Scene = tuple[Ledger, int, int]
+Life = tuple[Log | BrokenLog, list[tuple[int, int | None]]]
 TICK_MS: Final = 100_000
 TEMPLATES: Final[tuple[Record, ...]] = (
     *(EveryRecord("schedule-1", "p", seconds, 0) for seconds in (300, 301, 600, 86_400)),
@@ -123,6 +124,14 @@ def decide_by_the_page(ledger: Ledger, now_ms: int) -> Decision:
     return Wait(min(wakes_ms, default=None))
 
 
+def hold_by_the_page(ledger: Ledger, now_ms: int, not_before_ms: int | None) -> Decision:
+    """The same under a hold, before whose end nothing that is due may go."""
+    due = any(record.scheduled_at_ms <= now_ms for record in list_active(ledger))
+    if due and not_before_ms is not None and now_ms < not_before_ms:
+        return Wait(not_before_ms)
+    return decide_by_the_page(ledger, now_ms)
+
+
 def dispatch(ledger: Ledger, decision: Decision, now_ms: int) -> Ledger:
     """The ledger after a decision's changes; raises if one of them may not follow."""
     for change in list_dispatches(decision):
@@ -159,6 +168,45 @@ def a_decision_is_that_of_the_page(scene: tuple[Ledger, int]) -> None:
     """
     ledger, now_ms = scene
     assert decide_due(ledger, now_ms) == Success(decide_by_the_page(ledger, now_ms))
+
+
+@st.composite
+def lives(draw: st.DrawFn) -> Life:
+    """A log, valid or broken, and instants at which its session is asked after every event."""
+    log = draw(logs() | broken_logs())
+    sound = log.events if isinstance(log, Log) else log.events[: log.index]
+    around = moments(retrace_log(sound, log.seed_length, log.profile).ledger)
+    return log, draw(st.lists(st.tuples(around, st.none() | around), min_size=1, max_size=4))
+
+
+@law(times=2, life=lives())
+def living_on_is_scanning_the_log(life: Life) -> None:
+    """After each event of a log, valid or broken, the ledger that grew with it holds, decides and plans
+    what a plain model of the events so far does that is looked through from end to end, held or not.
+    """
+    log, asked = life
+    grown = Ledger(profile=log.profile, seed_length=log.seed_length)
+    level = Level(log.profile, log.seed_length, 0)
+    for place, event in enumerate(log.events):
+        following = evolve(grown, event)
+        if isinstance(log, BrokenLog) and place == log.index:
+            assert following == fold(log.events, log.seed_length, log.profile)
+            assert following.failure().index == place
+            return
+        grown = following.unwrap()
+        if place < log.seed_length:
+            continue
+        level.retrace(event)
+        plain = level.freeze()
+        assert list(grown.records.items()) == list(plain.records.items())
+        assert list(grown.seen_ids) == list(plain.seen_ids)
+        assert grown == plain
+        for now_ms, not_before_ms in asked:
+            expected = hold_by_the_page(plain, now_ms, not_before_ms)
+            assert decide_due(grown, now_ms, not_before_ms) == Success(expected)
+            wake = plan_next_wake(grown, now_ms, not_before_ms)
+            at_ms = expected.until_ms if isinstance(expected, Wait) else now_ms
+            assert (None if wake is None else wake.at_ms) == at_ms
 
 
 @law(hold=holds)
