@@ -1,6 +1,6 @@
 """How many mutants of the core its tests kill: `python tests/mutants.py`, with the extra `mutation`.
 
-mutmut changes one thing at a time in the functions of the five modules that decide, and runs the tests
+mutmut changes one thing at a time in the functions of the modules that decide, and runs the tests
 that reach it. This module lays out a scratch copy that mutmut can read, and judges what came of it:
 each module must reach `KILLED_MIN`, and each survivor must stand in `docs/mutants.md` with the reason
 why nothing can tell it from the original.
@@ -29,6 +29,9 @@ SELECTIONS: Final = {
     "wakes": ("tests/test_wakes.py", "tests/test_vectors.py"),
     "guard": ("tests/test_guard_decisions.py", "tests/test_guard_holds.py", "tests/test_vectors.py"),
     "lifecycle": ("tests/test_lifecycle.py", "tests/test_transcripts.py"),
+    "trees": ("tests/test_trees.py",),
+    "active_records": ("tests/test_active_records.py",),
+    "dispatch_times": ("tests/test_dispatch_times.py",),
 }
 """The tests that must kill the mutants of each module of the core: fast ones, examples all."""
 

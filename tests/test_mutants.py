@@ -21,11 +21,14 @@ from mutants import (
 )
 
 PLANTED = {
-    "ledger": ("if accepted_at_ms < last + distance:", "if accepted_at_ms <= last + distance:"),
+    "ledger": ("accepted_at_ms < gate_ms:", "accepted_at_ms <= gate_ms:"),
     "recurrence": ("next_target_ms <= MAX_INSTANT_MS else", "next_target_ms < MAX_INSTANT_MS else"),
-    "wakes": ("first.scheduled_at_ms <= now_ms:", "first.scheduled_at_ms < now_ms:"),
+    "wakes": ("or earliest_ms > now_ms:", "or earliest_ms >= now_ms:"),
     "guard": ("if 0 < config.max_per_hour <=", "if 1 < config.max_per_hour <="),
     "lifecycle": ("return _end(owner, Disarm())", "return _end(owner)"),
+    "trees": ("if self.end >> height:", "if self.end >> height > 1:"),
+    "active_records": ("one_ms <= right.one_shot_ms", "one_ms < 1"),
+    "dispatch_times": ("node.left.high_ms < horizon_ms", "node.left.high_ms <= horizon_ms"),
 }
 
 CONSTANTS = [

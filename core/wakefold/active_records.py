@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from math import inf
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct
 from rpds import HashTrieMap
@@ -86,10 +86,7 @@ class ActiveRecords(Mapping[str, Record]):
 
     def __getitem__(self, schedule_id: str) -> Record:
         """The record of an id that is active."""
-        record = self._tree.find(self._numbers[schedule_id]).record
-        if record is None:
-            raise KeyError(schedule_id)
-        return record
+        return cast(Record, self._tree.find(self._numbers[schedule_id]).record)
 
     def __iter__(self) -> Iterator[str]:
         """The ids, in create order."""
