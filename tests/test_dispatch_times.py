@@ -54,6 +54,9 @@ def test_times_since_an_instant_are_counted_and_listed() -> None:
     times = index_times((10, 20, 5, 30, 20))
     assert [times.count_since(ms) for ms in (0, 5, 6, 20, 21, 30, 31)] == [5, 5, 4, 3, 1, 1, 0]
     assert times.list_since(20) == [20, 30, 20]
+    assert [times.find_since(ms) for ms in (0, 10, 11, 21, 30, 31)] == [10, 10, 20, 30, 30, None]
+    assert index_times((7,)).find_since(7) == 7
+    assert index_times(()).find_since(0) is None
     assert times.list_since(31) == index_times(()).list_since(0) == []
     assert index_times(()).count_since(0) == 0
 

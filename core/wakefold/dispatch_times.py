@@ -43,15 +43,20 @@ class DispatchTimes(Sequence[int]):
 
     def drop_before(self, horizon_ms: int) -> DispatchTimes:
         """The times from the first that is not before an instant."""
-        node, number = self._tree.root, 0
-        if node.low_ms >= horizon_ms:
+        root = self._tree.root
+        if root.low_ms >= horizon_ms:
             return self
-        if node.high_ms < horizon_ms:
+        if root.high_ms < horizon_ms:
             return index_times(())
-        while node.left is not None and node.right is not None:
-            later = node.left.high_ms < horizon_ms
-            node, number = (node.right if later else node.left), number * 2 + later
+        number, _ = self._find_first(horizon_ms)
         return DispatchTimes(self._tree.drop_before(number))
+
+    def find_since(self, since_ms: int) -> int | None:
+        """The first, in log order, that is at or after an instant."""
+        if self._tree.root.high_ms < since_ms:
+            return None
+        _, leaf = self._find_first(since_ms)
+        return int(leaf.low_ms)
 
     def count_since(self, since_ms: int) -> int:
         """How many are at or after an instant."""
@@ -68,6 +73,14 @@ class DispatchTimes(Sequence[int]):
         """Those at or after an instant, in log order."""
         leaves = self._tree.list_leaves(lambda node: node.high_ms >= since_ms)
         return [int(leaf.low_ms) for leaf in leaves if leaf.low_ms >= since_ms]
+
+    def _find_first(self, since_ms: int) -> tuple[int, _Node]:
+        """The first leaf, of those at or after an instant, and its number; there is one."""
+        node, number = self._tree.root, 0
+        while node.left is not None and node.right is not None:
+            later = node.left.high_ms < since_ms
+            node, number = (node.right if later else node.left), number * 2 + later
+        return number, node
 
     @overload
     def __getitem__(self, place: int) -> int: ...

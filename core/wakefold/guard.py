@@ -52,10 +52,11 @@ def admit(
     """Why a tool call is refused before it runs, if it is. Streak and day are not looked at."""
     if tool != "schedule_create":
         return None
-    recent_ms = wakeups.list_since(now_ms - HOUR_MS)
-    if 0 < config.max_per_hour <= len(recent_ms):
-        free_in_ms = recent_ms[0] + HOUR_MS - now_ms
-        return Refusal("SCHEDULE_HOURLY_CAP", config.max_per_hour, len(recent_ms), free_in_ms)
+    hour_ago_ms = now_ms - HOUR_MS
+    recent, oldest_ms = wakeups.count_since(hour_ago_ms), wakeups.find_since(hour_ago_ms)
+    if oldest_ms is not None and 0 < config.max_per_hour <= recent:
+        free_in_ms = oldest_ms - hour_ago_ms
+        return Refusal("SCHEDULE_HOURLY_CAP", config.max_per_hour, recent, free_in_ms)
     every = arguments.get("every_seconds") if isinstance(arguments, dict) else None
     if isinstance(every, bool) or not isinstance(every, int | float):
         return None
@@ -188,9 +189,10 @@ def find_hold(wakeups: Wakeups, config: GuardConfig, now_ms: int) -> Hold | None
 
 def _hold_by_limits(wakeups: Wakeups, config: GuardConfig, now_ms: int) -> list[int]:
     until_ms = []
-    recent_ms = sorted(wakeups.list_since(now_ms - HOUR_MS))
-    used_up = len(recent_ms) - ceil(config.max_per_hour)
+    hour_ago_ms = now_ms - HOUR_MS
+    used_up = wakeups.count_since(hour_ago_ms) - ceil(config.max_per_hour)
     if config.max_per_hour > 0 and used_up >= 0:
+        recent_ms = sorted(wakeups.list_since(hour_ago_ms))
         until_ms.append(recent_ms[used_up] + HOUR_MS + 1)
     day_start_ms = find_day_start(now_ms, config.day_boundary_offset_minutes)
     if wakeups.count_since(day_start_ms) >= config.max_per_day:

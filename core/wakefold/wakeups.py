@@ -45,6 +45,10 @@ class Wakeups(Struct, frozen=True):
         """The wakeups at or after an instant (the day's start, an hour ago), in log order."""
         return index_times(self.dispatch_times_ms).list_since(since_ms)
 
+    def find_since(self, since_ms: int) -> int | None:
+        """The first wakeup, in log order, at or after an instant."""
+        return index_times(self.dispatch_times_ms).find_since(since_ms)
+
     def count_since(self, since_ms: int) -> int:
         """How many wakeups there were at or after an instant."""
         return index_times(self.dispatch_times_ms).count_since(since_ms)

@@ -179,6 +179,7 @@ def looking_back_is_scanning_the_times(log: Log | BrokenLog, moment: Moment) -> 
             scanned = [time_ms for time_ms in times_ms if time_ms >= edge_ms]
             assert followed.list_since(edge_ms) == scanned
             assert followed.count_since(edge_ms) == len(scanned)
+            assert followed.find_since(edge_ms) == (scanned[0] if scanned else None)
 
 
 @law(times=3, log=stories(), config=configs, place=places, restart=moments, later=moments)
