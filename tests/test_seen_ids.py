@@ -31,6 +31,12 @@ def test_one_more_id_leaves_the_old_ones_as_they_were() -> None:
     )
 
 
+def test_an_id_that_was_seen_keeps_its_place() -> None:
+    """Whichever way it came to be seen."""
+    ids = index_ids({"a": None}).add("b").add("c")
+    assert list(ids.add("b").add("a").add("d")) == ["a", "b", "c", "d"]
+
+
 def test_many_later_ids_keep_their_order() -> None:
     """However they are hashed."""
     ids, names = index_ids({}), [f"schedule-{number}" for number in range(500)]

@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from returns.result import Result
 
+from wakefold.active_records import index_records
 from wakefold.conversations import TURN_END
 from wakefold.events import (
     SCHEDULE_CHANGE,
@@ -31,6 +32,7 @@ from wakefold.guard_config import GuardConfig
 from wakefold.ledger import Ledger, accept_dispatch, fold
 from wakefold.recurrence import SEED, Profile
 from wakefold.rejections import CorruptScheduleLog, LogFault
+from wakefold.seen_ids import index_ids
 from wakefold.wakeups import HOUR_MS, find_day_start
 
 Limit = Literal["hourly", "floor", "consecutive", "per_day", "interval"]
@@ -101,6 +103,7 @@ class _Replay:
         self._profile, self._seed_length = profile, seed_length
         self._place = 0
         self._records: dict[str, Record] = {}
+        self._left, self._seen_ids = index_records({}), index_ids({})  # under the guard
         self._last_accepted_at_ms: int | None = None
         self._actual = Guard(config=config, seed_length=seed_length)
         self._guarded = self._actual
@@ -151,6 +154,7 @@ class _Replay:
             self._offer(event, change)
         elif isinstance(change, Delete):
             self._records.pop(change.id, None)
+            self._end(change.id)
         else:
             self._dispatch(change)
             self._times_ms.append(event.time_ms)
@@ -169,8 +173,15 @@ class _Replay:
             self._last_accepted_at_ms = dispatch.accepted_at_ms
         if remaining is None:
             del self._records[dispatch.id]
+            self._end(dispatch.id)
         else:
             self._records[dispatch.id] = remaining
+            if dispatch.id in self._left:
+                self._left = self._left.put(remaining)
+
+    def _end(self, schedule_id: str) -> None:
+        if schedule_id in self._left:
+            self._left = self._left.end(schedule_id)
 
     def _offer(self, event: Event, change: Create) -> None:
         record = change.schedule
@@ -181,13 +192,15 @@ class _Replay:
             hourly = refusal.code == "SCHEDULE_HOURLY_CAP"
             self._gone[record.id] = "hourly" if hourly else "floor"
             self._findings.append(Refused(event.seq, event.time_ms, record.id, refusal))
+        if record.id not in self._gone:
+            self._left = self._left.put(record)
+            self._seen_ids = self._seen_ids.add(record.id)
 
     def _reap(self, event: Event) -> None:
-        left = {i: record for i, record in self._records.items() if i not in self._gone}
         guarded = Ledger(
             profile=self._profile,
-            records=left,
-            seen_ids=dict.fromkeys(left),
+            records=self._left,
+            seen_ids=self._seen_ids,
             last_accepted_at_ms=self._last_accepted_at_ms,
         )
         stop = reap(self._guarded.wakeups, guarded, self._guarded.config, event.time_ms)
@@ -195,7 +208,9 @@ class _Replay:
             return
         known = stop.key in self._guarded.told
         self._guarded = note_told(self._guarded, stop.key)
-        self._gone |= {record.id: stop.key.reason for record in stop.to_delete}
+        for record in stop.to_delete:
+            self._gone[record.id] = stop.key.reason
+            self._end(record.id)
         if stop.to_delete or not known:
             self._findings.append(Stopped(event.seq, event.time_ms, stop, told=not known))
 

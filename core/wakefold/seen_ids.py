@@ -23,7 +23,9 @@ class SeenIds(Mapping[str, None]):
         self._later = later
 
     def add(self, schedule_id: str) -> SeenIds:
-        """The ids with one that is not among them."""
+        """The ids with one more; one that is among them keeps its place."""
+        if schedule_id in self:
+            return self
         return SeenIds(self._folded, self._later.insert(schedule_id, len(self._later)))
 
     def __contains__(self, schedule_id: object) -> bool:
