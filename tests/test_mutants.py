@@ -24,7 +24,7 @@ PLANTED = {
     "ledger": ("accepted_at_ms < gate_ms:", "accepted_at_ms <= gate_ms:"),
     "recurrence": ("next_target_ms <= MAX_INSTANT_MS else", "next_target_ms < MAX_INSTANT_MS else"),
     "wakes": ("or earliest_ms > now_ms:", "or earliest_ms >= now_ms:"),
-    "guard": ("if 0 < config.max_per_hour <=", "if 1 < config.max_per_hour <="),
+    "guard": ("0 < config.max_per_hour <= recent", "1 < config.max_per_hour <= recent"),
     "lifecycle": ("return _end(owner, Disarm())", "return _end(owner)"),
     "trees": ("if self.end >> height:", "if self.end >> height > 1:"),
     "active_records": ("one_ms <= right.one_shot_ms", "one_ms < 1"),
