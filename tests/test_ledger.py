@@ -39,6 +39,7 @@ from wakefold.ledger import (
     accept_dispatch,
     accept_occurrence,
     evolve,
+    find_shortest_interval,
     fold,
     list_active,
     validate,
@@ -248,6 +249,15 @@ def test_an_exhausted_gate_ends_every_repeating_record(
     ledger = ledger_of(*changes, profile=profile)
     assert ledger.last_accepted_at_ms == accepted_at_ms
     assert [record.id for record in list_active(ledger)] == active
+    assert find_shortest_interval(ledger) == (300 if "f" in active else None)
+
+
+def test_the_shortest_interval_is_that_of_an_active_record() -> None:
+    """One-shots have none, and what has ended counts no more."""
+    start = [CREATE_T, created(every("e", T, 900)), created(every("f", T, 600))]
+    assert find_shortest_interval(ledger_of(*start[:1])) is None
+    assert find_shortest_interval(ledger_of(*start)) == 600
+    assert find_shortest_interval(ledger_of(*start, deleted("f"))) == 900
 
 
 def test_exhaustion_is_looked_at_only_at_the_end() -> None:

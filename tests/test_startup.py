@@ -18,7 +18,7 @@ from wakefold_shell.cli.commands import COMMANDS, load_command
 COMMAND = "from wakefold_shell.cli import main; main()"
 ASYNC = frozenset({"anyio", "asyncio", "trio"})
 SHELL_ONLY = ASYNC | {"pydantic", "rich", "sqlite3", "tomllib", "wakefold_laws", "hypothesis"}
-CORE = frozenset({"wakefold", "msgspec", "returns", "whenever"})
+CORE = frozenset({"wakefold", "msgspec", "returns", "rpds", "whenever"})
 
 
 def list_loaded(code: str, *arguments: str | Path) -> set[str]:
