@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import FieldInfo
 
+from wakefold.dispatch_times import DispatchTimes
 from wakefold.events import Change, Event, Json, Record, encode_change, encode_record
 from wakefold.guard import Guard
 from wakefold.instants import read_safe_integer
@@ -39,7 +40,7 @@ def spell(value: object) -> object:
             return {"type": value.type, "seq": value.seq, "time": value.time_ms, "data": value.data}
         case Enum():
             return value.value
-        case tuple() | list():
+        case tuple() | list() | DispatchTimes():
             return [spell(item) for item in value]
         case frozenset():
             return sorted(value)
