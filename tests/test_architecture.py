@@ -32,6 +32,7 @@ PURE_MODULES: Final = (
     "collections.abc",
     "difflib",
     "enum",
+    "hashlib",  # a digest is a function of its bytes alone
     "json",
     "math",
     "operator",

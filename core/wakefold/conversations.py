@@ -105,6 +105,18 @@ def follow(conversation: Conversation, event: Event) -> Conversation:
     return _stand(conversation, turn=turn, turn_open=conversation.turn_open, step=step)
 
 
+def read_input(message: Json, queued_at_ms: int) -> Input:
+    """A message of the inbox as it is understood: its text, and the reminders that it delivers."""
+    content = message.get("content")
+    blocks = map(_object, content) if isinstance(content, list) else ()
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    text = "\n".join(map(str, texts))
+    source = _object(message.get("source"))
+    ours = source.get("kind") == "plugin" and source.get("plugin") in _REMINDER_PLUGINS
+    occurrences = read_frame(text) if ours else ()
+    return Input(message, queued_at_ms, text, occurrences)
+
+
 def make_message(message_id: str, text: str, source: Json) -> Json:
     """A message for the agent, in the journal's shape. The id must be unique in its session."""
     content: list[object] = [{"type": "text", "text": text}]
@@ -266,7 +278,7 @@ def _splice(conversation: Conversation, fields: Json, event: Event) -> Conversat
         return conversation
     inbox = conversation.inbox
     taken = inbox[start : start + removed]
-    given = tuple(_read_input(_object(message), event.time_ms) for message in inserted)
+    given = tuple(read_input(_object(message), event.time_ms) for message in inserted)
     return Conversation(
         seed_length=conversation.seed_length,
         inbox=inbox[:start] + given + inbox[start + removed :],
@@ -275,17 +287,6 @@ def _splice(conversation: Conversation, fields: Json, event: Event) -> Conversat
         step=conversation.step,
         current=taken[0] if taken and conversation.turn_open else conversation.current,
     )
-
-
-def _read_input(message: Json, queued_at_ms: int) -> Input:
-    content = message.get("content")
-    blocks = map(_object, content) if isinstance(content, list) else ()
-    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
-    text = "\n".join(map(str, texts))
-    source = _object(message.get("source"))
-    ours = source.get("kind") == "plugin" and source.get("plugin") in _REMINDER_PLUGINS
-    occurrences = read_frame(text) if ours else ()
-    return Input(message, queued_at_ms, text, occurrences)
 
 
 def _read_time(message_id: str, now_ms: int, source: Json) -> Json:

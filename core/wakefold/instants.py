@@ -76,3 +76,8 @@ def trim(text: str) -> str:
 def is_trimmed(value: object) -> bool:
     """Whether a value is what ids and prompts must be: non-empty text, equal to its own trim."""
     return isinstance(value, str) and value != "" and trim(value) == value
+
+
+def are_trimmed(texts: list[str]) -> bool:
+    """The same of each of many texts."""
+    return [text.strip(_WHITE_SPACE) for text in texts] == texts and "" not in texts

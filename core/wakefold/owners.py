@@ -12,13 +12,14 @@ from enum import Enum
 from msgspec import Struct
 from returns.result import Result
 
+from wakefold.checkpoints import Checkpoint, begin_checkpoint, extend_checkpoint
 from wakefold.events import Event
 from wakefold.guard import Guard, resume_guard
 from wakefold.guard_config import GuardConfig
-from wakefold.ledger import Ledger, fold
+from wakefold.ledger import Ledger
 from wakefold.recurrence import Profile
 from wakefold.rejections import CorruptScheduleLog
-from wakefold.wakeups import COUNTED_TYPES, count_wakeups
+from wakefold.wakeups import RESET_KINDS
 
 
 class Phase(Enum):
@@ -69,21 +70,18 @@ def open_owner(
 
     `now_ms` is for the guard alone: a stop that is nothing new after a restart is not told again.
     """
-    counted: list[Event] = []  # few among the events of a session
+    kinds = RESET_KINDS if limits is None else limits.reset_kinds
+    whole = extend_checkpoint(begin_checkpoint(seed_length, profile, kinds), events)
+    return whole.map(lambda checkpoint: resume_owner(checkpoint, limits, now_ms))
 
-    def show(event: Event) -> Event:
-        if limits is not None and event.type in COUNTED_TYPES and event.seq >= seed_length:
-            counted.append(event)
-        return event
 
-    def settle(ledger: Ledger) -> Owner:
-        if limits is None:
-            return Owner(ledger=ledger)
-        wakeups = count_wakeups(counted, limits.reset_kinds)
-        guard = Guard(config=limits, seed_length=seed_length, wakeups=wakeups)
-        return Owner(ledger=ledger, guard=resume_guard(guard, ledger, now_ms))
-
-    return fold(map(show, events), seed_length, profile).map(settle)
+def resume_owner(checkpoint: Checkpoint, limits: GuardConfig | None = None, now_ms: int = 0) -> Owner:
+    """The same for a log that has been read already, counted with the `reset_kinds` of the limits."""
+    ledger = checkpoint.ledger
+    if limits is None:
+        return Owner(ledger=ledger)
+    guard = Guard(config=limits, seed_length=ledger.seed_length, wakeups=checkpoint.wakeups)
+    return Owner(ledger=ledger, guard=resume_guard(guard, ledger, now_ms))
 
 
 def may_run(owner: Owner) -> bool:

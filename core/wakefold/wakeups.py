@@ -84,11 +84,19 @@ def follow_wakeups(
     return wakeups
 
 
-def count_wakeups(events: Iterable[Event], reset_kinds: Collection[str] = RESET_KINDS) -> Wakeups:
-    """The wakeups in the events of a session's own suffix, the times of all of them kept."""
-    streak = highest = 0
-    times_ms: list[int] = []
-    word_seq: int | None = None
+def count_wakeups(
+    events: Iterable[Event],
+    reset_kinds: Collection[str] = RESET_KINDS,
+    before: Wakeups = NO_WAKEUPS,
+) -> Wakeups:
+    """The wakeups in the events of a session's own suffix, the times of all of them kept.
+
+    `before` are those of the events that went before these.
+    """
+    streak, highest = before.consecutive, before.max_consecutive
+    times_ms = list(before.dispatch_times_ms)
+    word_seq = before.word_seq
+    known = len(times_ms)
     for event in events:
         if _is_dispatch(event):
             streak += 1
@@ -100,7 +108,7 @@ def count_wakeups(events: Iterable[Event], reset_kinds: Collection[str] = RESET_
         consecutive=streak,
         max_consecutive=highest,
         dispatch_times_ms=index_times(times_ms),
-        total=len(times_ms),
+        total=before.total + len(times_ms) - known,
         word_seq=word_seq,
     )
 

@@ -28,6 +28,7 @@ ROOMS: Final = (
     "conversation",
     "session",
     "guard",
+    "checkpoint",
     "purity",
 )
 """The rooms, in the order in which their laws are listed: what stands on another comes after it."""
