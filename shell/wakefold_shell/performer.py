@@ -19,12 +19,14 @@ from returns.result import Result
 from wakefold import CorruptScheduleLog, Event, Ledger, Profile, fold
 from wakefold import effects as order
 from wakefold import signals as fact
+from wakefold.checkpoints import Checkpoint, begin_checkpoint, extend_checkpoint
 from wakefold.conversations import Draft, draft_change
 from wakefold.guard_config import GuardConfig
 from wakefold.lifecycle import advance
-from wakefold.owners import Owner, open_owner
+from wakefold.owners import Owner, resume_owner
 from wakefold.reaping import Reaped
 from wakefold.tools import Appended, Refused, Sampled, StepAnswer
+from wakefold.wakeups import RESET_KINDS
 from wakefold_shell.errors import ReentryError, UnavailableError
 from wakefold_shell.protocols import Clock, Followup, Host, Store
 
@@ -36,7 +38,8 @@ class Performer:
     raised: the core is told that one came, never which. The worker of a subclass sees to the turns
     that are asked for (`on_turn`) and to `barrier_wanted` while `owner_has_turn`. `tell_warning` hears
     of each warning, `tell_event` of each event of the log as it is first seen, `tell_stop` of each stop
-    by the guard; none of them may raise.
+    by the guard; none of them may raise. `checkpoint` may be set before the log is loaded: then only
+    the rest is read. Afterwards it is what the log had come to.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Performer:
         self.owner_has_turn = self.barrier_wanted = False
         self.store, self.host, self.clock, self._profile = store, host, clock, profile
         self.guard = guard
+        self.checkpoint: Checkpoint | None = None
         self._position = 0
         self._now_ms = 0  # the last clock sample, which stamps what is appended after it
         self._signals: deque[fact.Signal] = deque()
@@ -119,28 +123,31 @@ class Performer:
         self._loaded = self._publishing = True
         if self.guard is not None:
             self._sample()
-        self.fault = self._read(self._open)
+        if self.checkpoint is not None:
+            self._position = self.checkpoint.ledger.position
+        self.fault = self._read(self._open, self._position)
         self._publishing = False
 
     def _open(self, log: Iterable[Event]) -> Result[None, CorruptScheduleLog]:
-        seed_length, profile = self.store.seed_length, self._profile
-        shown = map(self._show, log)
-        return open_owner(shown, seed_length, profile, self.guard, self._now_ms).map(self._settle)
+        kinds = RESET_KINDS if self.guard is None else self.guard.reset_kinds
+        begun = self.checkpoint or begin_checkpoint(self.store.seed_length, self._profile, kinds)
+        return extend_checkpoint(begun, map(self._show, log)).map(self._settle)
 
     def _show(self, event: Event) -> Event:
         self.tell_event(event)
         return event
 
-    def _settle(self, owner: Owner) -> None:
-        self.owner = owner
-        self._position = 0 if owner.ledger is None else owner.ledger.position
+    def _settle(self, checkpoint: Checkpoint) -> None:
+        self.checkpoint = checkpoint
+        self.owner = resume_owner(checkpoint, self.guard, self._now_ms)
+        self._position = checkpoint.ledger.position
 
     def _read(
-        self, look: Callable[[Iterable[Event]], Result[object, CorruptScheduleLog]]
+        self, look: Callable[[Iterable[Event]], Result[object, CorruptScheduleLog]], start: int = 0
     ) -> CorruptScheduleLog | None:
-        """Look at the whole log; why it is corrupt, if it is. A log that cannot be read is noted."""
+        """Look at the log; why it is corrupt, if it is. A log that cannot be read is noted."""
         try:
-            found = look(self.store.read_events(0))
+            found = look(self.store.read_events(start))
         except Exception as trouble:  # noqa: BLE001 - the core decides what an unreadable log means
             self.trouble, self._unreadable = trouble, True
             return None

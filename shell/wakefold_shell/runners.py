@@ -26,6 +26,7 @@ from wakefold_shell.hosts.inboxes import Agent, InboxHost
 from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Clock
 from wakefold_shell.sockets import open_door, serve
+from wakefold_shell.stores.checkpoints import CheckpointKeeper, Reading
 from wakefold_shell.stores.journal_store import choose_store, open_store
 from wakefold_shell.stores.journals import StoreKind, explain_corruption
 from wakefold_shell.stores.lines import LINE_BYTES_MAX
@@ -48,7 +49,8 @@ class Runner:
 
     `make_agent` is given the directory and the header. `tell` hears sentences such as that of a torn
     tail; `on_wait` hears, whenever the session comes to rest, the instant (epoch ms) that it waits for.
-    With `once` it ends when nothing is due and no turn is left. `watchman` is the guard, if it is on.
+    With `once` it ends when nothing is due and no turn is left. `watchman` is the guard, if it is on;
+    `checkpoint` says whether the log may be read from one, and whether one is kept.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of a session
@@ -61,6 +63,7 @@ class Runner:
         store: StoreKind | None = None,
         watchman: Watchman | None = None,
         once: bool = False,
+        checkpoint: bool = True,
         line_bytes_max: int = LINE_BYTES_MAX,
         tell: Callable[[str], None] = lambda _: None,
         on_wait: Callable[[int | None], None] = lambda _: None,
@@ -69,7 +72,7 @@ class Runner:
         self.directory = directory
         self._make_agent, self._clock, self._profile = make_agent, clock, profile
         self._once, self._line_bytes_max, self._tell = once, line_bytes_max, tell
-        self._store = store
+        self._store, self._checkpoint = store, checkpoint
         self._tell_wait, self._watchman = on_wait, watchman
         self._notices = 0  # that are under way
         self._warning: str | None = None
@@ -84,21 +87,11 @@ class Runner:
                 self._watchman.tell_inert(store.journal.header.id)
             agent = self._make_agent(self.directory, store.journal.header)
             host = InboxHost(agent, on_idle=lambda: self._settle(host))
-            session = Session(
-                store,
-                host,
-                self._clock,
-                profile=self._profile,
-                guard=None if self._watchman is None else self._watchman.find_limits(self.directory),
-                on_warning=self._note_warning,
-                on_wait=lambda until_ms: self._rest(host, until_ms),
-            )
-            self._session = session
+            limits = None if self._watchman is None else self._watchman.find_limits(self.directory)
+            reading = Reading.under(self._profile, limits)
+            keeper = CheckpointKeeper(store, reading, self._tell, wanted=self._checkpoint)
+            session = self._session = self._begin(store, host, limits, keeper)
             session_id = store.journal.header.id
-            host.follow(session)  # before the first wait: the log's file is let go again
-            limits = session.guard
-            if limits is not None and self._watchman is not None and session.owner.ledger is not None:
-                self._watchman.greet(session_id, limits)
             async with open_door(self.directory) as door, anyio.create_task_group() as tasks:
                 session.tell_stop = partial(self._stand_by, tasks, session, host, session_id)
                 if not self._stopped:
@@ -106,6 +99,7 @@ class Runner:
                     await host.run(session)
                 tasks.cancel_scope.cancel()
             self._session = None
+            keeper.renew()
             if host.trouble is not None:
                 raise explain_trouble(host.trouble)
             if self._warning is not None:
@@ -116,6 +110,31 @@ class Runner:
         self._stopped = True
         if self._session is not None:
             self._session.dispose()
+
+    def _begin(
+        self, store: LogStore, host: InboxHost, limits: GuardConfig | None, keeper: CheckpointKeeper
+    ) -> Session:
+        """The session with its log loaded, before the first wait: the log's file is let go again."""
+
+        def rest(until_ms: int | None) -> None:
+            keeper.renew()
+            self._rest(host, until_ms)
+
+        session = Session(
+            store,
+            host,
+            self._clock,
+            profile=self._profile,
+            guard=limits,
+            on_warning=self._note_warning,
+            on_wait=rest,
+        )
+        session.checkpoint = keeper.recall()
+        host.follow(session)
+        keeper.keep(session.checkpoint)
+        if limits is not None and self._watchman is not None and session.owner.ledger is not None:
+            self._watchman.greet(store.journal.header.id, limits)
+        return session
 
     def _note_warning(self, kind: str) -> None:
         self._warning = self._warning or kind

@@ -17,6 +17,7 @@ from wakefold_shell.cli.options import (
     ConfigOption,
     JsonOption,
     LineBytesOption,
+    NoCheckpointOption,
     NoGuardOption,
     NowOption,
     ProfileName,
@@ -101,6 +102,7 @@ def create(  # noqa: PLR0913 - one option for each way to say when
     now: NowOption = None,
     store: StoreOption = None,
     profile: ProfileOption = ProfileName.SEED,
+    no_checkpoint: NoCheckpointOption = False,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
@@ -108,14 +110,13 @@ def create(  # noqa: PLR0913 - one option for each way to say when
 
     Answers with the target in UTC and, where a zone is named or the session has one, its local reading.
     """
-    _check(
-        session, session_zone, at, local := _present({"date": date, "time": time, "time_zone": zone})
-    )
+    local = _present({"date": date, "time": time, "time_zone": zone})
+    _check(session, session_zone, at, local)
     selectors = _present({"after_seconds": after, "every_seconds": every, "at": at or local or None})
     limits = None if no_guard else find_config(config, session)
     own_zone = session_zone or (None if zone is None else canonicalize_zone(zone))
     new = _make_session(session, store or "journal", own_zone, now)
-    way = Way(session, line_bytes_max, store, profile.profile, now, limits)
+    way = Way(session, line_bytes_max, store, profile.profile, now, limits, not no_checkpoint)
     value, time_zone = call_tool(way, "schedule_create", {"prompt": prompt, **selectors})
     if new and "message" in value:
         remove_session(session)
@@ -127,21 +128,21 @@ def create(  # noqa: PLR0913 - one option for each way to say when
         print_line(f"{value['id']}: {value['scheduledAt']}{local_part}, {show_text(value['prompt'])}")
 
 
-def list_(
+def list_(  # noqa: PLR0913 - as above
     session: SessionOption,
     *,
     config: ConfigOption = None,
     now: NowOption = None,
     store: StoreOption = None,
     profile: ProfileOption = ProfileName.SEED,
+    no_checkpoint: NoCheckpointOption = False,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """List the active reminders of a session, in the order of their creation."""
     limits = find_config(config, session)
-    value, time_zone = call_tool(
-        Way(session, line_bytes_max, store, profile.profile, now, limits), "schedule_list", {}
-    )
+    way = Way(session, line_bytes_max, store, profile.profile, now, limits, not no_checkpoint)
+    value, time_zone = call_tool(way, "schedule_list", {})
     _tell_failures(choose_store(session, store), value, line_bytes_max)
     _answer(value, as_json=as_json)
     if not as_json:
@@ -167,19 +168,19 @@ def delete(
     *,
     store: StoreOption = None,
     profile: ProfileOption = ProfileName.SEED,
+    no_checkpoint: NoCheckpointOption = False,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """End an active reminder; one that is not active is told, and nothing is written."""
-    value, _ = call_tool(
-        Way(session, line_bytes_max, store, profile.profile), "schedule_delete", {"id": schedule_id}
-    )
+    way = Way(session, line_bytes_max, store, profile.profile, checkpoint=not no_checkpoint)
+    value, _ = call_tool(way, "schedule_delete", {"id": schedule_id})
     _answer(value, as_json=as_json)
     if not as_json:
         print_line(f"{show_text(schedule_id)}: {'deleted' if value['deleted'] else 'not active'}")
 
 
-def say_(
+def say_(  # noqa: PLR0913 - as above
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What the person says.")],
     session: SessionOption,
     *,
@@ -191,6 +192,7 @@ def say_(
     ] = None,
     store: StoreOption = None,
     profile: ProfileOption = ProfileName.SEED,
+    no_checkpoint: NoCheckpointOption = False,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
@@ -201,7 +203,8 @@ def say_(
     """
     if text.strip() == "":
         raise typer.BadParameter("say something: the text is empty")
-    said = say_word(Way(session, line_bytes_max, store, profile.profile), text, zone)
+    way = Way(session, line_bytes_max, store, profile.profile, checkpoint=not no_checkpoint)
+    said = say_word(way, text, zone)
     if as_json:
         print_json(said)
         return

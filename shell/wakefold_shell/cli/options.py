@@ -117,6 +117,14 @@ ConfigOption = Annotated[
 NoGuardOption = Annotated[
     bool, typer.Option("--no-guard", help="Let the agent wake itself without any limit.")
 ]
+NoCheckpointOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-checkpoint",
+        envvar="WAKEFOLD_NO_CHECKPOINT",
+        help="Read the whole log, and keep no checkpoint beside it.",
+    ),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(

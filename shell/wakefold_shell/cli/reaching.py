@@ -21,6 +21,7 @@ from wakefold_shell.hosts.absent import AbsentHost
 from wakefold_shell.owner import Session
 from wakefold_shell.runners import explain_warning
 from wakefold_shell.sockets import ask
+from wakefold_shell.stores.checkpoints import CheckpointKeeper, Reading
 from wakefold_shell.stores.journal_store import OwnedError, choose_store, open_store
 from wakefold_shell.stores.journals import StoreKind
 
@@ -33,7 +34,7 @@ _PAUSE_SECONDS: Final = 0.02
 class Way(Struct, frozen=True):
     """How a session is reached: `now_ms` fixes the clock, `limits` are the guard's, if it is on.
 
-    Both hold only where no runner lives; a runner has its own.
+    Both hold only where no runner lives, as does whether a `checkpoint` is used; a runner has its own.
     """
 
     directory: Path
@@ -42,6 +43,7 @@ class Way(Struct, frozen=True):
     profile: Profile = SEED
     now_ms: int | None = None
     limits: GuardConfig | None = None
+    checkpoint: bool = True
 
 
 def call_tool(way: Way, tool: ToolName, arguments: dict[str, object]) -> tuple[Any, str | None]:
@@ -95,8 +97,11 @@ def _do(way: Way, job: _Job) -> tuple[Any, str | None]:
         host = AbsentHost()
         clock = choose_clock(way.now_ms)
         session = Session(store, host, clock, profile=way.profile, guard=way.limits)
-        session.tell_event = host.observe
-        session.load()
+        reading = Reading.under(way.profile, way.limits)
+        keeper = CheckpointKeeper(store, reading, say, wanted=way.checkpoint)
+        session.checkpoint = keeper.recall()
+        host.follow(session)
+        keeper.keep(session.checkpoint)
         value = anyio.run(_live, session, host, job)
         if session.fault is not None:
             raise explain_warning(session, store, "corrupt_log")

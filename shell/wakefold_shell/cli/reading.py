@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from wakefold import (
-    Event,
-    count_wakeups,
+    Profile,
     encode_view,
     format_instant,
     list_active,
     list_views,
     plan_next_wake,
 )
+from wakefold.checkpoints import Checkpoint, begin_checkpoint
 from wakefold.events import kind_of
 from wakefold.guard import UNTIL_A_WORD, Guard, find_not_before
 from wakefold.guard_config import GuardConfig
 from wakefold.views import NEXT_WORD, View
-from wakefold.wakeups import COUNTED_TYPES, HOUR_MS, Wakeups, find_day_start
+from wakefold.wakeups import HOUR_MS, Wakeups, find_day_start
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
     ConfigOption,
     JournalArgument,
     JsonOption,
     LineBytesOption,
+    NoCheckpointOption,
     NowOption,
     ProfileName,
     ProfileOption,
@@ -46,7 +48,9 @@ from wakefold_shell.cli.progress import watch
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.configurations import find_config_beside
 from wakefold_shell.errors import JournalError, show_path
-from wakefold_shell.stores.journals import fold_journal, keep_events, open_journal
+from wakefold_shell.stores.checkpoints import Reading, recall_checkpoint
+from wakefold_shell.stores.journals import Journal, fold_journal, open_journal, read_on
+from wakefold_shell.stores.logs import PARSED_TYPES
 
 
 def inspect(
@@ -55,18 +59,18 @@ def inspect(
     config: ConfigOption = None,
     now: NowOption = None,
     profile: ProfileOption = ProfileName.SEED,
+    no_checkpoint: NoCheckpointOption = False,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """Show a session's active reminders, its next wake, and how often it woke itself."""
     limits = find_config_beside(config, journal)
     now_ms = choose_clock(now).read_ms()
-    kept: list[Event] = []
+    warnings: list[str] = []
     with open_journal(journal, line_bytes_max) as opened:
-        events = watch(opened, opened.read_events(COUNTED_TYPES))
-        looked_at = keep_events(events, kept, COUNTED_TYPES, opened.header.seed_length)
-        ledger = fold_journal(opened, profile.profile, looked_at)
-    counted = count_wakeups(kept, limits.reset_kinds)
+        read = _read(opened, profile.profile, limits, None if no_checkpoint else warnings.append)
+    ledger, counted = read.ledger, read.wakeups
+    warnings += [] if opened.warning is None else [opened.warning]
     not_before_ms = find_not_before(Guard(config=limits, wakeups=counted), now_ms)
     wake = plan_next_wake(ledger, now_ms, not_before_ms)
     next_wake_ms = None if wake is None or wake.at_ms == UNTIL_A_WORD else wake.at_ms
@@ -75,7 +79,6 @@ def inspect(
     if as_json:
         head = {"session": opened.header.id, "profile": profile.value, "now": format_instant(now_ms)}
         next_wake = None if next_wake_ms is None else format_instant(next_wake_ms)
-        warnings = [] if opened.warning is None else [opened.warning]
         active = [encode_view(view) for view in views]
         rest = {"nextWake": next_wake, "wakeups": wakeups, "warnings": warnings}
         print_json({**head, "active": active, **rest})
@@ -87,7 +90,8 @@ def inspect(
         "wakeups: {total} in all, {today} today, {lastHour} in the last hour; "
         "{consecutive} in a row without an external word (most {maxConsecutive})".format(**wakeups)
     )
-    warn(opened)
+    for warning in warnings:
+        say(warning)
 
 
 def validate(
@@ -124,6 +128,16 @@ def validate(
         print_json({"journals": reports})
     if not all(report["fine"] for report in reports):
         raise typer.Exit(1)
+
+
+def _read(
+    opened: Journal, profile: Profile, limits: GuardConfig, tell: Callable[[str], None] | None
+) -> Checkpoint:
+    """What a journal has come to; from its checkpoint, if somebody hears why it may not serve."""
+    before = begin_checkpoint(opened.header.seed_length, profile, limits.reset_kinds)
+    if tell is not None:
+        before = recall_checkpoint(opened, Reading.under(profile, limits), tell) or before
+    return read_on(opened, before, watch(opened, opened.read_events(PARSED_TYPES)))
 
 
 def _print_views(views: tuple[View, ...], zone: str | None) -> None:

@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from functools import partial
@@ -24,6 +25,7 @@ from wakefold_shell.cli.options import (
     ConfigOption,
     JsonOption,
     LineBytesOption,
+    NoCheckpointOption,
     NoGuardOption,
     NowOption,
     ProfileName,
@@ -88,6 +90,7 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
     store: StoreOption = None,
     config: ConfigOption = None,
     no_guard: NoGuardOption = False,
+    no_checkpoint: NoCheckpointOption = False,
     now: NowOption = None,
     profile: ProfileOption = ProfileName.SEED,
     as_json: JsonOption = False,
@@ -105,18 +108,21 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
         store=store,
         watchman=_choose_watchman(config, root, line, no_guard=no_guard),
         once=once,
+        checkpoint=not no_checkpoint,
         line_bytes_max=line_bytes_max,
         tell=line.say,
     )
 
-    def make_runner(directory: Path) -> Runner:
-        return live_in(directory, on_wait=partial(waits.note, directory))
-
+    make_runner = partial(_make_runner, live_in, waits)
     body: Runner | Supervisor = make_runner(session or Path())
     if root is not None:
         body = Supervisor(root, make_runner, once=once, tell=line.say)
     anyio.run(_live, body, waits, line)
     raise typer.Exit(1 if once and isinstance(body, Supervisor) and body.failures else 0)
+
+
+def _make_runner(live_in: Callable[..., Runner], waits: Waits, directory: Path) -> Runner:
+    return live_in(directory, on_wait=partial(waits.note, directory))
 
 
 def _choose_watchman(

@@ -17,6 +17,7 @@ from wakefold.conversations import (
     record_word,
 )
 from wakefold_shell.errors import UnconfirmedError
+from wakefold_shell.hosts.inboxes import load_conversation
 from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Followup
 
@@ -28,9 +29,10 @@ class AbsentHost:
         """Nobody, who follows nothing."""
         self._conversation = Conversation()
 
-    def observe(self, event: Event) -> None:
-        """Follow the log, for `say`."""
-        self._conversation = follow(self._conversation, event)
+    def follow(self, session: Session) -> None:
+        """Have the session load its log, and tell of every event, for `say`."""
+        self._conversation = load_conversation(session)
+        session.tell_event = self._observe
 
     def claim(self) -> bool:
         """Never granted."""
@@ -51,8 +53,8 @@ class AbsentHost:
     async def say(self, session: Session, text: str, client_time_zone: str | None) -> str:
         """Write a person's word as a turn that nobody answers; its id, once it is durable.
 
-        The session must be running, and must have told its events to `observe`. Raises what the store
-        raises, and `UnconfirmedError`.
+        The session must be running, and be followed. Raises what the store raises, and
+        `UnconfirmedError`.
         """
         message_id = str(uuid4())
         message = make_message(message_id, text, name_person(str(uuid4()), client_time_zone))
@@ -61,3 +63,6 @@ class AbsentHost:
         if not await session.confirm():
             raise UnconfirmedError
         return message_id
+
+    def _observe(self, event: Event) -> None:
+        self._conversation = follow(self._conversation, event)

@@ -126,9 +126,8 @@ class InboxHost:
     def follow(self, session: Session) -> None:
         """Have the session load its log, and tell of every event; `run` sees to it, too."""
         if session.tell_event != self._observe:
-            self._conversation = Conversation(seed_length=session.store.seed_length)
+            self._conversation = load_conversation(session)
             session.tell_event = self._observe
-            session.load()
 
     async def run(self, session: Session) -> None:
         """Own the session and give the agent its turns until the session ends.
@@ -219,6 +218,13 @@ class InboxHost:
         except anyio.get_cancelled_exc_class() as stray:
             await anyio.lowlevel.checkpoint()  # ends here if it is the session that is cancelled
             raise ShellError("the agent's work was cancelled.") from stray
+
+
+def load_conversation(session: Session) -> Conversation:
+    """Have a session load its log: where its conversation stood then; nowhere in an unreadable log."""
+    session.load()
+    checkpoint = session.checkpoint
+    return Conversation() if checkpoint is None else checkpoint.conversation
 
 
 def _describe(trouble: Exception) -> str:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from wakefold import Event, Ledger, Profile, either, fold, list_active
 from wakefold.conversations import Conversation, follow
 from wakefold_shell.errors import JournalError, show_time
+from wakefold_shell.stores.checkpoints import Reading, name_checkpoint, recall_checkpoint
 from wakefold_shell.stores.journal_store import (
     LOCK_NAME,
     OwnedError,
@@ -30,10 +31,10 @@ from wakefold_shell.stores.journals import (
     explain_corruption,
     locate_journal,
     open_journal,
-    refusals,
 )
 from wakefold_shell.stores.lines import LINE_BYTES_MAX
 from wakefold_shell.stores.logs import PARSED_TYPES
+from wakefold_shell.stores.sources import refusals
 
 Level = Literal["fine", "note", "warning", "error"]
 
@@ -56,7 +57,10 @@ def examine(
             around = [*_look_at_files(place), *_look_at_owner(place.parent)]
     except JournalError as error:
         return [Finding("error", str(error), "give a session directory")]
-    return [*around, *_look_at_log(place, now_ms, profile, line_bytes_max)]
+    found = list(_look_at_log(place, now_ms, profile, line_bytes_max))
+    if not any(finding.level == "error" for finding in found):
+        around += _look_at_checkpoint(place, profile, line_bytes_max)
+    return [*around, *found]
 
 
 def cut_torn_tail(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Path | None:
@@ -105,7 +109,9 @@ def convert_session(
 
 
 def _look_at_files(place: Path) -> Iterator[Finding]:
-    for path, allowed in ((place, 0o600), (place.parent, 0o700)):
+    kept = name_checkpoint(place)
+    beside = ((kept, 0o600),) if kept.exists() else ()
+    for path, allowed in ((place, 0o600), *beside, (place.parent, 0o700)):
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & ~allowed:
             what = f"{path.name} may be read or written by others (mode {mode:04o})"
@@ -127,6 +133,18 @@ def _look_at_owner(directory: Path) -> Iterator[Finding]:
             pass
     except OwnedError as error:
         yield Finding("note", str(error).partition(": ")[2].partition(";")[0])
+
+
+def _look_at_checkpoint(place: Path, profile: Profile, line_bytes_max: int) -> Iterator[Finding]:
+    """Whether a checkpoint, if there is one, would be believed."""
+    complaints: list[str] = []
+    with open_journal(place, line_bytes_max) as journal:
+        checkpoint = recall_checkpoint(journal, Reading(profile), complaints.append)
+    for complaint in complaints:
+        yield Finding("warning", complaint, "the next runner writes another; it may be removed")
+    if checkpoint is not None:
+        kept = f"the checkpoint matches the log up to event {checkpoint.ledger.position}"
+        yield Finding("fine", kept)
 
 
 def _look_at_log(place: Path, now_ms: int, profile: Profile, line_bytes_max: int) -> Iterator[Finding]:

@@ -27,11 +27,11 @@ from wakefold_shell.stores.journals import (
     StoreKind,
     locate_journal,
     open_journal,
-    refusals,
 )
 from wakefold_shell.stores.lines import LINE_BYTES_MAX, require_zstandard
 from wakefold_shell.stores.logs import LogStore, StaleWriterError
 from wakefold_shell.stores.rows import Header, encode_event, encode_line
+from wakefold_shell.stores.sources import refusals
 
 LOCK_NAME: Final = "session.lock"
 
@@ -88,6 +88,7 @@ class JournalStore(LogStore):
             problem, remedy = explain_os_error(error), "check the disk; nothing was kept"
             raise JournalError(self.path, problem, remedy) from error
         self._end_bytes, self._synced = self._end_bytes + len(batch), False
+        self.journal.note((batch,), len(events))
 
     def _cut_residue(self, end_bytes: int) -> None:
         """Cut a torn tail, or one's own failed write; what somebody else may have written stays."""

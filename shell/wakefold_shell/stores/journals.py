@@ -7,12 +7,11 @@ fault found by the core can be told with its place. Nothing here writes.
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, Literal, Protocol
+from typing import Final, Literal
 
 from returns.pipeline import is_successful
 
@@ -25,17 +24,21 @@ from wakefold import (
     describe_rejection,
     fold,
 )
-from wakefold_shell.errors import JournalError, explain_os_error
+from wakefold.checkpoints import Checkpoint, extend_checkpoint
+from wakefold.snapshots import Prefix
+from wakefold_shell.errors import JournalError
 from wakefold_shell.stores.lines import (
+    BEGINNING,
     LINE_BYTES_MAX,
     NO_OFFSET,
     RESTORE,
     Line,
-    is_compressed,
+    Place,
     is_table,
-    read_lines,
 )
 from wakefold_shell.stores.rows import Header, Row, RowFault, read_header, read_row
+from wakefold_shell.stores.sources import FileSource, Source, refusals
+from wakefold_shell.stores.trails import Trail
 
 StoreKind = Literal["journal", "zstd", "sqlite"]
 """What a session can be kept in: a plain file, a compressed one, an SQLite database."""
@@ -53,46 +56,6 @@ FILE_NAMES: Final = tuple(STORE_NAMES.values())
 _GIVE_JOURNAL: Final = "give a session journal of version 0"
 
 
-class Source(Protocol):
-    """Where a journal's lines come from; `compressed` where they lie in zstd frames."""
-
-    compressed: bool
-
-    def read_lines(self, line_bytes_max: int) -> Iterator[Line]:
-        """All lines, a torn one last."""
-        ...
-
-    def measure(self) -> int:
-        """How many bytes there are."""
-        ...
-
-    def close(self) -> None:
-        """Let it go."""
-        ...
-
-
-class FileSource:
-    """A journal file, plain or zstd."""
-
-    def __init__(self, path: Path, file: BinaryIO) -> None:
-        """The open file."""
-        self._path, self._file = path, file
-        with refusals(path):
-            self.compressed = is_compressed(file)
-
-    def read_lines(self, line_bytes_max: int) -> Iterator[Line]:
-        """All lines of the file."""
-        return read_lines(self._path, self._file, line_bytes_max, compressed=self.compressed)
-
-    def measure(self) -> int:
-        """The file's length."""
-        return self._file.seek(0, os.SEEK_END)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
 class Journal:
     """An open journal. Iterate once over `read_events`; the rest tells where that stands.
 
@@ -106,21 +69,63 @@ class Journal:
         """Read the header of an open source; `JournalError` if there is none."""
         self.path = path
         self.compressed = source.compressed
-        self.line = 0
-        self.offset_bytes = 0
         self.next_seq: int | None = 0
         self.sound_bytes = self.length_bytes = 0
         self.warning: str | None = None
-        self._lines = _guard(path, source.read_lines(line_bytes_max))
-        self._source = source
+        self._source, self._line_bytes_max = source, line_bytes_max
+        self._trail: Trail | None = None
+        self._lines: Iterator[Line] = iter(())
+        self.line = self.offset_bytes = 0
+        self._open(BEGINNING, None)
         self.header = self._read_header()
+
+    @property
+    def first_seq(self) -> int:
+        """Where the events begin that `read_events` reads."""
+        return self._start.seq
+
+    def rewind(self, *, track: bool = False) -> None:
+        """Read from the beginning, once more; with `track` it is measured on the way."""
+        self._open(BEGINNING, Trail() if track else None)
+        self.header = self._read_header()
+
+    def skip(self, prefix: Prefix, next_seq: int) -> bool:
+        """Whether the log begins as it was measured; then only what follows is read, and measured on.
+
+        Every byte of the beginning is looked at, none is decoded.
+        """
+        place = Place(next_seq, prefix.length_bytes, prefix.lines)
+        trail = Trail()
+        for piece in self._source.read_prefix(place):
+            trail.note(piece)
+        if trail.measure(self.header.id, prefix.lines) != prefix:
+            self.rewind()
+            return False
+        self._open(place, trail)
+        return True
+
+    def note(self, pieces: Iterable[bytes], lines: int) -> None:
+        """The writer has put more lines at the end: these bytes, where they are measured."""
+        if self._trail is not None:
+            for piece in pieces:
+                self._trail.note(piece)
+            self.line += lines
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """How many bytes and lines are measured; none where that was not asked for."""
+        return (0, 0) if self._trail is None else (self._trail.length_bytes, self.line)
+
+    def measure(self) -> Prefix | None:
+        """What was read of the log, and written by its writer, where that was asked for."""
+        return None if self._trail is None else self._trail.measure(self.header.id, self.line)
 
     def read_events(
         self, parsed_types: frozenset[str] = frozenset({SCHEDULE_CHANGE})
     ) -> Iterator[Event]:
         """All events in order; `data` is parsed for the given types, raw or absent for others."""
         pending: Row | None = None  # a packed row whose length the next row tells
-        seq = room = 0
+        seq, room = self._start.seq, 0
         for line in self._lines:
             if line.torn:
                 self._note_torn(line)
@@ -168,6 +173,12 @@ class Journal:
         """An error at the line that was read last."""
         offset_bytes = None if self.offset_bytes == NO_OFFSET else self.offset_bytes
         return JournalError(self.path, problem, remedy, line=self.line, offset_bytes=offset_bytes)
+
+    def _open(self, start: Place, trail: Trail | None) -> None:
+        self._start, self._trail = start, trail
+        self.line, self.offset_bytes = start.lines, start.offset_bytes
+        note = None if trail is None else trail.note
+        self._lines = _guard(self.path, self._source.read_lines(self._line_bytes_max, start, note))
 
     def _read_header(self) -> Header:
         line = next(self._lines, None)
@@ -221,12 +232,18 @@ def fold_journal(journal: Journal, profile: Profile, events: Iterable[Event] | N
     return folded.unwrap()
 
 
-def keep_events(
-    events: Iterable[Event], kept: list[Event], types: frozenset[str], first_seq: int = 0
-) -> Iterator[Event]:
-    """Pass events on to whoever folds them, and keep those of the types, from a sequence number on."""
+def read_on(journal: Journal, checkpoint: Checkpoint, events: Iterable[Event]) -> Checkpoint:
+    """What a journal has come to after events of its own; `JournalError` as `fold_journal`'s."""
+    extended = extend_checkpoint(checkpoint, events)
+    if not is_successful(extended):
+        raise explain_corruption(journal, extended.failure())
+    return extended.unwrap()
+
+
+def keep_events(events: Iterable[Event], kept: list[Event], types: frozenset[str]) -> Iterator[Event]:
+    """Pass events on to whoever folds them, and keep those of the types."""
     for event in events:
-        if event.seq >= first_seq and event.type in types:
+        if event.type in types:
             kept.append(event)
         yield event
 
@@ -272,15 +289,6 @@ def locate_journal(path: Path) -> Path:
     if len(found) > 1:
         raise JournalError(path, "the directory holds two journals", "name one by --store or as a file")
     return found[0]
-
-
-@contextmanager
-def refusals(path: Path) -> Iterator[None]:
-    """The system's refusals inside the block, as errors of the journal."""
-    try:
-        yield
-    except OSError as error:
-        raise JournalError(path, explain_os_error(error), "check the path and its rights") from error
 
 
 def _guard(path: Path, lines: Iterator[Line]) -> Iterator[Line]:

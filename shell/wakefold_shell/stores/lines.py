@@ -10,7 +10,7 @@ not events.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -63,6 +63,21 @@ class Line(Struct, frozen=True):
     torn: bool = False
 
 
+class Place(Struct, frozen=True):
+    """Where reading begins: behind so many bytes and lines, at the event `seq`."""
+
+    seq: int = 0
+    offset_bytes: int = 0
+    lines: int = 0
+
+
+BEGINNING: Final = Place()
+"""Before the header."""
+
+Note = Callable[[bytes], object]
+"""What hears the bytes of whole lines, or of whole frames, as they are read."""
+
+
 def is_compressed(file: BinaryIO) -> bool:
     """Whether an open journal begins as a zstd frame does; the position is left at the start."""
     magic = file.read(len(ZSTD_MAGIC))
@@ -77,16 +92,25 @@ def is_table(file: BinaryIO) -> bool:
     return magic == _TABLE_MAGIC
 
 
-def read_lines(path: Path, file: BinaryIO, line_bytes_max: int, *, compressed: bool) -> Iterator[Line]:
+def read_lines(
+    path: Path,
+    file: BinaryIO,
+    line_bytes_max: int,
+    *,
+    compressed: bool,
+    start: Place = BEGINNING,
+    note: Note | None = None,
+) -> Iterator[Line]:
     """All lines of an open journal, a torn one last. Raises `JournalError` on what cannot be lines."""
-    if compressed:
-        return _read_compressed(path, file, line_bytes_max)
-    return _read_plain(path, file, line_bytes_max)
+    read = _read_compressed if compressed else _read_plain
+    return read(path, file, line_bytes_max, start, note)
 
 
-def _read_plain(path: Path, file: BinaryIO, line_bytes_max: int) -> Iterator[Line]:
-    offset = 0
-    number = 0
+def _read_plain(
+    path: Path, file: BinaryIO, line_bytes_max: int, start: Place, note: Note | None
+) -> Iterator[Line]:
+    offset, number = start.offset_bytes, start.lines
+    file.seek(offset)
     while row := file.readline(line_bytes_max + 1):
         number += 1
         if len(row) > line_bytes_max and not row.endswith(b"\n"):
@@ -94,13 +118,17 @@ def _read_plain(path: Path, file: BinaryIO, line_bytes_max: int) -> Iterator[Lin
         if not row.endswith(b"\n"):
             yield Line(row, number, offset, torn=True)
             return
+        if note is not None:
+            note(row)
         yield Line(row[:-1], number, offset)
         offset += len(row)
 
 
-def _read_compressed(path: Path, file: BinaryIO, line_bytes_max: int) -> Iterator[Line]:
-    number = 0
-    for offset, parts in _read_frames(path, file):
+def _read_compressed(
+    path: Path, file: BinaryIO, line_bytes_max: int, start: Place, note: Note | None
+) -> Iterator[Line]:
+    number = start.lines
+    for offset, parts in _read_frames(path, file, start.offset_bytes, note):
         if parts is None:
             yield Line(b"", number + 1, offset, torn=True)
             return
@@ -119,11 +147,12 @@ def _read_compressed(path: Path, file: BinaryIO, line_bytes_max: int) -> Iterato
             raise JournalError(path, problem, RESTORE, line=number + 1, offset_bytes=offset)
 
 
-def _read_frames(path: Path, file: BinaryIO) -> Iterator[tuple[int, Iterable[bytes] | None]]:
+def _read_frames(
+    path: Path, file: BinaryIO, offset: int, note: Note | None
+) -> Iterator[tuple[int, Iterable[bytes] | None]]:
     """Each frame's offset and its content in parts; `None` for what the last write left of one."""
     zstandard = require_zstandard(path)
     decompressor = zstandard.ZstdDecompressor()
-    offset = 0
     while offset < (size := os.fstat(file.fileno()).st_size):
         end: int | None = None
         parts: Iterable[bytes] | None = None
@@ -132,7 +161,10 @@ def _read_frames(path: Path, file: BinaryIO) -> Iterator[tuple[int, Iterable[byt
             end = _find_frame_end(file, offset, size)
             if end is not None:
                 file.seek(offset)
-                parts = _check_frame(decompressor, file.read(end - offset))
+                frame = file.read(end - offset)
+                parts = _check_frame(decompressor, frame)
+                if note is not None:
+                    note(frame)
         except (_FrameFault, zstandard.ZstdError) as error:
             cause = error
         if parts is None and not _is_torn(file, offset, size):

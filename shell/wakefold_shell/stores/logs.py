@@ -8,6 +8,7 @@ from typing import Final
 
 from wakefold import SCHEDULE_CHANGE, Event
 from wakefold.conversations import CONVERSATION_TYPES, USER_MESSAGE
+from wakefold.snapshots import Prefix
 from wakefold_shell.errors import JournalError
 from wakefold_shell.stores.journals import Journal, open_journal
 
@@ -55,6 +56,11 @@ class LogStore:
         """How deep a child session stands below its parent; 0 for none."""
         return self.journal.header.delegation_depth
 
+    @property
+    def next_seq(self) -> int | None:
+        """The seq of the event to come, once the log was read and where its end tells."""
+        return self._next_seq
+
     def read_events(self, start: int) -> Iterator[Event]:
         """The log from place `start` on: from the disk, or what was appended here since it was read."""
         if self._next_seq is None:
@@ -88,8 +94,14 @@ class LogStore:
     def _note_end(self) -> None:
         """The log has been read to its end for the first time."""
 
+    def measure(self) -> Prefix | None:
+        """What the log holds now, if it was measured and stands where it was written."""
+        return self.journal.measure()
+
     def _read_first(self, start: int) -> Iterator[Event]:
         """The first reading, which also finds where the log ends."""
+        if start < self.journal.first_seq:
+            self.journal.rewind()
         for event in self.journal.read_events(PARSED_TYPES):
             if event.seq >= start:
                 yield event

@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from wakefold import Event
 from wakefold.json_text import format_json
+from wakefold.snapshots import Prefix
 from wakefold_shell.stores.journals import Journal
 from wakefold_shell.stores.logs import LogStore, StaleWriterError
 from wakefold_shell.stores.rows import encode_event, encode_line
@@ -45,7 +46,12 @@ class TableStore(LogStore):
         if not await anyio.to_thread.run_sync(self._commit, pending, abandon_on_cancel=True):
             return False
         del self._pending[: len(pending)]
+        self.journal.note(map(encode_line, map(encode_event, pending)), len(pending))
         return True
+
+    def measure(self) -> Prefix | None:
+        """What the log holds now, if all of it is committed."""
+        return None if self._pending else super().measure()
 
     def _write(self, events: Sequence[Event]) -> None:
         self._pending.extend(events)

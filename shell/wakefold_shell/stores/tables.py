@@ -14,9 +14,10 @@ from typing import Final
 
 from wakefold import Event
 from wakefold.conversations import INBOX_SPLICED, USER_MESSAGE, Conversation, follow
+from wakefold.instants import MAX_SAFE_INTEGER
 from wakefold.json_text import format_json
 from wakefold_shell.errors import JournalError
-from wakefold_shell.stores.lines import NO_OFFSET, Line
+from wakefold_shell.stores.lines import BEGINNING, NO_OFFSET, Line, Note, Place
 from wakefold_shell.stores.rows import read_header, read_row
 
 BUSY_SECONDS: Final = 10.0
@@ -60,15 +61,21 @@ class TableSource:
         """An open connection, for reading."""
         self._path, self._connection = path, connection
 
-    def read_lines(self, line_bytes_max: int) -> Iterator[Line]:
+    def read_lines(
+        self, line_bytes_max: int, start: Place = BEGINNING, note: Note | None = None
+    ) -> Iterator[Line]:
         """All lines; a database has no torn ones."""
         with refusals(self._path):
-            number = 1
-            for (header,) in self._connection.execute("SELECT header FROM session"):
-                yield self._check(header, number, line_bytes_max)
-            for (line,) in self._connection.execute("SELECT line FROM log ORDER BY seq"):
-                number += 1
+            for number, line in enumerate(self._list_lines(start), start.lines + 1):
+                if note is not None:
+                    note(line + b"\n")
                 yield self._check(line, number, line_bytes_max)
+
+    def read_prefix(self, end: Place) -> Iterator[bytes]:
+        """The lines before a place, as a journal file has them."""
+        with refusals(self._path):
+            for line in self._list_lines(BEGINNING, end.seq):
+                yield line + b"\n"
 
     def measure(self) -> int:
         """A database is measured by its rows, not here."""
@@ -77,6 +84,16 @@ class TableSource:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+    def _list_lines(self, start: Place, end_seq: int = MAX_SAFE_INTEGER) -> Iterator[bytes]:
+        first_seq = start.seq
+        if start == BEGINNING:
+            first_seq = -MAX_SAFE_INTEGER  # a row before the first is damage, which must be seen
+            for (header,) in self._connection.execute("SELECT header FROM session"):
+                yield header
+        lines = "SELECT line FROM log WHERE seq >= ? AND seq < ? ORDER BY seq"
+        for (line,) in self._connection.execute(lines, (first_seq, end_seq)):
+            yield line
 
     def _check(self, line: bytes, number: int, line_bytes_max: int) -> Line:
         if len(line) > line_bytes_max:
