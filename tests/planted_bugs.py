@@ -7,13 +7,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import filterfalse
 from unittest.mock import patch
 
 from msgspec import Struct
 
 from wakefold import guard, lifecycle, recurrence, wakes
 from wakefold import signals as fact
-from wakefold.conversations import INBOX_SPLICED, Draft, Input, follow
+from wakefold.conversations import INBOX_SPLICED, Conversation, Draft, Input, follow
 from wakefold.events import SCHEDULE_CHANGE, Event
 from wakefold.reaping import Reaped
 from wakefold.recurrence import Profile
@@ -131,12 +132,19 @@ def attempt_bravely(_: Session, action: Callable[[], object]) -> bool:
     return True
 
 
-def keep_in_inbox(host: ClaimingHost, event: Event) -> None:
+def keep_in_inbox(host: ClaimingHost, session: Session) -> None:
     """What has begun its turn in an earlier life still waits."""
-    data = event.data
-    began = event.type == INBOX_SPLICED and isinstance(data, dict) and data.get("removedCount")
-    if host._taking_turns or not began:
-        host._conversation = follow(host._conversation, event)
+    known = session.tell_event == host._observe
+    ClaimingHost.follow(host, session)
+    if not known:
+        host._conversation = Conversation(seed_length=session.store.seed_length)
+        for event in filterfalse(takes_from_inbox, session.store.read_events(0)):
+            host._conversation = follow(host._conversation, event)
+
+
+def takes_from_inbox(event: Event) -> bool:
+    data = event.data if isinstance(event.data, dict) else {}
+    return event.type == INBOX_SPLICED and "removedCount" in data
 
 
 async def ask_nobody(_host: ClaimingHost, _given: Input, begin: Callable[[], None]) -> Answer:
@@ -258,7 +266,7 @@ BUGS = (
     ),
     Bug(
         "a message given again",
-        change_host(_observe=keep_in_inbox),
+        change_host(follow=keep_in_inbox),
         (law.check_nothing_is_given_again,),
     ),
     Bug("a message given to nobody", change_host(_ask=ask_nobody), (law.check_messages_arrived,)),

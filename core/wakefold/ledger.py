@@ -75,7 +75,7 @@ def fold_on(ledger: Ledger, events: Iterable[Event]) -> Result[Ledger, CorruptSc
     records, seen_ids = dict(ledger.records), dict(ledger.seen_ids)
     last_ms, position = ledger.last_accepted_at_ms, ledger.position
     try:
-        for position, event in enumerate(events, start=position + 1):
+        for position, event in enumerate(events, start=ledger.position + 1):
             if event.type == SCHEDULE_CHANGE and position > length:
                 change = read_change(event.data)
                 schedule_id, record, last_ms = _judge(change, records, seen_ids, last_ms, profile)
