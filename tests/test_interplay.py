@@ -27,6 +27,7 @@ from returns.result import Result
 
 from command import wakefold, wakefold_json
 from journal_files import HEADER, JOURNALS, change, create_at, create_every, event, line
+from released_package import install_package
 from wakefold import (
     PUBLISHED,
     SCHEDULE_CHANGE,
@@ -54,7 +55,6 @@ from wakefold_shell.stores.journals import fold_journal, open_journal
 
 pytestmark = pytest.mark.needs("node")
 
-INTERPLAY = Path(__file__).parent / "interplay"
 CORRUPT = {"refused": "corrupt_schedule_log"}
 HOUR_MS = 3_600_000
 ENCODINGS = {"journal": "none", "zstd": "zstd"}  # our name of a store, the package's of an encoding
@@ -107,29 +107,12 @@ class Peer:
         return answer["answer"]
 
 
-def install(directory: Path) -> None:
-    """The packages, by npm, as `tests/interplay/package.json` names them."""
-    shutil.copytree(INTERPLAY, directory, dirs_exist_ok=True)
-    flags = (
-        "--legacy-peer-deps --no-package-lock --no-audit --no-fund --ignore-scripts --prefer-offline"
-    )
-    command = [shutil.which("npm") or "npm", "install", *flags.split()]
-    try:
-        done = subprocess.run(
-            command, cwd=directory, capture_output=True, text=True, timeout=240, check=False
-        )
-        reason = (done.stderr.strip() or f"exit status {done.returncode}") if done.returncode else ""
-    except (OSError, subprocess.TimeoutExpired) as error:
-        reason = str(error)
-    if reason:
-        pytest.fail(f"npm could not install the released JavaScript package: {reason}", pytrace=False)
-
-
 @pytest.fixture(scope="session")
 def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
     """The released package in a Node process, which ends with the test session."""
     directory = tmp_path_factory.mktemp("interplay")
-    install(directory)
+    if reason := install_package(directory):
+        pytest.fail(reason, pytrace=False)
     errors = directory / "errors.txt"
     command = [shutil.which("node") or "node", str(directory / "peer.mjs"), sys.executable]
     with (
