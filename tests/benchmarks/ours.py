@@ -89,15 +89,35 @@ def read_bytes(path: str) -> Measured:
     return _time(work)
 
 
+def cut_lines(path: str) -> Measured:
+    """A file's lines, and nothing done with them."""
+
+    def work() -> dict[str, Any]:
+        with Path(path).open("rb", buffering=CHUNK_BYTES) as file:
+            return {"lines": sum(1 for _ in file)}
+
+    return _time(work)
+
+
 def parse_lines(path: str) -> Measured:
     """A journal's lines, decoded as its reader decodes them, and only counted."""
 
     def work() -> dict[str, Any]:
         parsed = frozenset({SCHEDULE_CHANGE})
-        with Path(path).open("rb") as file:
+        with Path(path).open("rb", buffering=CHUNK_BYTES) as file:
             next(file)
             rows = (journal_rows.read_row(row, parsed) for row in file)
             return {"changes": sum(row.type == SCHEDULE_CHANGE for row in rows)}
+
+    return _time(work)
+
+
+def read_events(path: str) -> Measured:
+    """A journal file, opened and read, its order checked, nothing folded."""
+
+    def work() -> dict[str, Any]:
+        with open_journal(Path(path)) as journal:
+            return {"events": sum(1 for _ in journal.read_events())}
 
     return _time(work)
 
@@ -252,6 +272,7 @@ WORKS: Final[dict[str, Callable[..., Measured]]] = {
     work.__name__: work
     for work in (
         count_journal,
+        cut_lines,
         decide,
         decode_dicts,
         fold_dicts,
@@ -261,6 +282,7 @@ WORKS: Final[dict[str, Callable[..., Measured]]] = {
         live_on,
         parse_lines,
         read_bytes,
+        read_events,
         resolve_local_times,
     )
 }

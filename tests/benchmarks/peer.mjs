@@ -62,6 +62,14 @@ function readBytes({ path }) {
   })
 }
 
+function cutLines({ path }) {
+  return time(() => {
+    let lines = 0
+    for (const _ of readLines(path)) lines++
+    return { lines }
+  })
+}
+
 function parseLines({ path }) {
   return time(() => {
     let changes = 0
@@ -175,6 +183,7 @@ function holdActive({ path }) {
 }
 
 const works = {
+  cut_lines: cutLines,
   decode_dicts: decodeDicts,
   fold_dicts: foldDicts,
   fold_journal: foldJournal,

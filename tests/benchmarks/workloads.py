@@ -140,6 +140,13 @@ def _list_journal_rows(size: Size) -> list[Row]:
             prepare,
         ),
         Work(
+            "journal: lines alone",
+            "the same file, cut into lines (strings there) that are thrown away; the same number of lines",
+            "cut_lines",
+            "cut_lines",
+            prepare,
+        ),
+        Work(
             "journal: lines decoded",
             "the same lines, the same number of changes found; ours decodes the envelope of each line "
             "and the data of changes, the peer's side is JSON.parse: what a fold stands on",
@@ -147,6 +154,7 @@ def _list_journal_rows(size: Size) -> list[Row]:
             "parse_lines",
             prepare,
         ),
+        Work("journal: events read, not folded", NO_PEER, "read_events", None, prepare),
         Work(
             "journal: read and fold",
             f"{folded}; the peer's side reads chunks, cuts lines, does JSON.parse on each, keeps the "
