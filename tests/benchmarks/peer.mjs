@@ -7,11 +7,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 
-Promise.withResolvers ??= function () { // Node 20 lacks it, and the package wants it
-  const made = {}
-  made.promise = new this((resolve, reject) => Object.assign(made, { resolve, reject }))
-  return made
-}
+import './loans.mjs'
 
 const { createAtScheduleRecord, decodeScheduleChange, foldScheduleEvents } = await import(
   '@deepseek-ai/dsh-schedule'

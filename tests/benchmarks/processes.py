@@ -50,7 +50,8 @@ def find_peer(directory: Path) -> Peer | str:
     packages = directory / "node_modules"
     if not (packages / ".package-lock.json").exists() and (reason := install_package(directory)):
         return reason
-    shutil.copy(_SCRIPT, directory)
+    for script in (_SCRIPT, INTERPLAY / "loans.mjs", INTERPLAY / "zstd_on_loan.mjs"):
+        shutil.copy(script, directory)
     try:
         abilities = json.loads(_run([node, "-e", f"const zlib = require('node:zlib'); {_ABILITIES}"]))
         name = next(

@@ -141,7 +141,7 @@ def _list_journal_rows(size: Size) -> list[Row]:
         ),
         Work(
             "journal: lines alone",
-            "the same file, cut into lines (strings there) that are thrown away; the same number of lines",
+            "the same file, cut into lines (strings there), thrown away; the same number of lines",
             "cut_lines",
             "cut_lines",
             prepare,

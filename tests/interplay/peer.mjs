@@ -5,27 +5,11 @@
 // installed, because an import is looked up from the place of the file that has it.
 // Usage: node peer.mjs PYTHON   (an interpreter with `zstandard`; see zstd_on_loan.mjs)
 
-import { register } from 'node:module'
 import { createInterface } from 'node:readline'
-import * as zlib from 'node:zlib'
 
-// The packages want Node 22. Two things that they use came after Node 20, and are lent to it here.
-const nativeZstd = typeof zlib.zstdCompress === 'function'
-if (!nativeZstd) {
-  const loan = JSON.stringify(new URL('./zstd_on_loan.mjs', import.meta.url).href)
-  const hook = `export const resolve = (name, context, next) =>
-    name === 'node:zlib' && context.parentURL !== ${loan}
-      ? { url: ${loan}, shortCircuit: true }
-      : next(name, context)`
-  register(`data:text/javascript,${encodeURIComponent(hook)}`)
-}
-Promise.withResolvers ??= function () {
-  const made = {}
-  made.promise = new this((resolve, reject) => Object.assign(made, { resolve, reject }))
-  return made
-}
+import { nativeZstd } from './loans.mjs'
 
-// Imported only now: a static import would run before the loans are made.
+// Imported only now: a static import would be linked before the loans are made.
 const { Context } = await import('@deepseek-ai/cordis')
 const schedule = await import('@deepseek-ai/dsh-schedule')
 const { SessionStore } = await import('@deepseek-ai/dsh-session')
