@@ -37,13 +37,15 @@ from wakefold import (
     plan_next_wake,
     read_create_request,
 )
+from wakefold.checkpoints import Checkpoint, begin_checkpoint, extend_checkpoint
 from wakefold.events import encode_record
 from wakefold.json_text import format_json
+from wakefold.snapshots import Prefix, decode_checkpoint, encode_checkpoint
 from wakefold.wakeups import COUNTED_TYPES
 from wakefold_shell.stores.journals import fold_journal as fold_opened
 from wakefold_shell.stores.journals import open_journal
 
-from .samples import read_json_lines
+from .samples import SESSION_ID, read_json_lines
 
 _Value = TypeVar("_Value")
 Measured = tuple[float, dict[str, Any]]
@@ -239,6 +241,29 @@ def count_journal(path: str) -> Measured:
     return _time(work)
 
 
+def save_checkpoint(path: str) -> Measured:
+    """A checkpoint, made the bytes of its snapshot."""
+    checkpoint = _make_checkpoint(path)
+    ms, content = _time(lambda: encode_checkpoint(checkpoint, _PREFIX))
+    return ms, {"bytes": len(content), **_tell(checkpoint.ledger)}
+
+
+def load_checkpoint(path: str) -> Measured:
+    """The bytes of a snapshot, checked and made a checkpoint again."""
+    content = encode_checkpoint(_make_checkpoint(path), _PREFIX)
+    ms, decoded = _time(
+        lambda: decode_checkpoint(content, session_id=SESSION_ID, seed_length=0, profile=PUBLISHED)
+    )
+    return ms, _tell(decoded.unwrap().checkpoint.ledger)
+
+
+_PREFIX: Final = Prefix(SESSION_ID, 0, 0, "")
+
+
+def _make_checkpoint(path: str) -> Checkpoint:
+    return extend_checkpoint(begin_checkpoint(0, PUBLISHED), _read_events(path)).unwrap()
+
+
 def hold_active(path: str) -> Measured:
     """Bytes of resident memory for each active record of a folded log."""
     fold(_read_lazily(path, 100), 0, PUBLISHED).unwrap()  # whatever is made once is made
@@ -280,10 +305,12 @@ WORKS: Final[dict[str, Callable[..., Measured]]] = {
         fold_lines,
         hold_active,
         live_on,
+        load_checkpoint,
         parse_lines,
         read_bytes,
         read_events,
         resolve_local_times,
+        save_checkpoint,
     )
 }
 

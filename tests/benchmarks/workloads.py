@@ -68,6 +68,7 @@ class Size:
     active: int
     actives: tuple[int, ...]
     lengths_events: tuple[int, ...]
+    checkpoint_active: int
     local_times: int
     repeats: int
     steps: int
@@ -82,6 +83,7 @@ SIZES: Final[dict[str, Size]] = {
         active=1000,
         actives=(100, 1000, 10_000, 100_000),
         lengths_events=(30_000, 100_000, 300_000, 1_000_000),
+        checkpoint_active=10_000,
         local_times=4000,
         repeats=100,
         steps=200,
@@ -94,6 +96,7 @@ SIZES: Final[dict[str, Size]] = {
         active=50,
         actives=(10, 100, 1000),
         lengths_events=(2000, 4000),
+        checkpoint_active=100,
         local_times=100,
         repeats=10,
         steps=20,
@@ -110,6 +113,7 @@ def list_rows(size: Size) -> list[Row]:
         *(_make_decision_row(size, active) for active in size.actives),
         *(_make_active_row(size, active) for active in size.actives),
         *(_make_length_row(size, events) for events in size.lengths_events),
+        *_list_checkpoint_rows(size),
         *_list_memory_rows(size),
         *_list_start_rows(),
     ]
@@ -267,6 +271,19 @@ def _list_steps(size: Size) -> Parameters:
     return {"compared": size.peer_steps, "steps": size.steps, "peer_steps": size.peer_steps}
 
 
+def _list_checkpoint_rows(size: Size) -> list[Row]:
+    active = size.checkpoint_active
+
+    def prepare(store: Store) -> Parameters:
+        return {"path": str(store.keep_changes(active, active))}
+
+    names = (("save", "save_checkpoint"), ("load", "load_checkpoint"))
+    return [
+        Work(f"checkpoint: {name} {active:,} active", NO_PEER, work, None, prepare)
+        for name, work in names
+    ]
+
+
 def _list_memory_rows(size: Size) -> list[Row]:
     active = size.actives[-1]
     equal = (
@@ -312,6 +329,8 @@ TARGETS: Final[tuple[Target, ...]] = (
         name_active_row(1000),
         4,
     ),
+    value_within("a checkpoint of 10,000 active, saved", "ms", "checkpoint: save 10,000 active", 2),
+    value_within("a checkpoint of 10,000 active, loaded", "ms", "checkpoint: load 10,000 active", 8),
     value_beyond(
         "wakefold --help beyond python -c pass",
         "ms",
