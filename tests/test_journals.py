@@ -463,7 +463,7 @@ def test_a_disk_that_fails_at_any_read_is_one_sentence(
             self.left -= 1
 
     content = path.read_bytes()
-    monkeypatch.setattr(Path, "open", lambda *_: Failing(content))
+    monkeypatch.setattr(Path, "open", lambda *_, **__: Failing(content))
     assert "input/output error" in str(refusal(path))
 
 
