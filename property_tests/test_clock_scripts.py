@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -59,7 +58,7 @@ def test_a_timer_never_fires_early_by_the_wall_clock(script: ClockScript, wait_m
     clock = SystemClock()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clocks, "time", world)
-        patch.setattr(clocks, "anyio", SimpleNamespace(sleep=world.sleep))
+        patch.setattr(clocks, "sleep_for", world.sleep)
         while (now_ms := clock.read_ms()) < until_ms:
             ordered_at_ms = world.now.monotonic_ms
             sleep = clock.plan_sleep(until_ms, until_ms - now_ms)()

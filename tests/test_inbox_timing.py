@@ -141,7 +141,7 @@ class Machine:
             monotonic=lambda: (self.wall_ms - wall_ms) / 1000,
         )
         monkeypatch.setattr(clocks, "time", elapsed)
-        monkeypatch.setattr(clocks, "anyio", SimpleNamespace(sleep=self.sleep))
+        monkeypatch.setattr(clocks, "sleep_for", self.sleep)
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -209,7 +209,7 @@ async def test_c16_the_end_of_the_calendar_is_waited_for_in_long_stretches(
 def test_the_virtual_machine_is_the_clocks_alone() -> None:
     """The patches of this module end with their tests."""
     assert vars(clocks)["time"] is time
-    assert vars(clocks)["anyio"] is anyio
+    assert clocks.sleep_for.__module__ == clocks.__name__
 
 
 def _list(value: object) -> list[dict[str, object]]:

@@ -28,7 +28,7 @@ PLANTED = {
     "lifecycle": ("return _end(owner, Disarm())", "return _end(owner)"),
     "trees": ("if self.end >> height:", "if self.end >> height > 1:"),
     "active_records": ("one_ms <= right.one_shot_ms", "one_ms < 1"),
-    "dispatch_times": ("node.left.high_ms < horizon_ms", "node.left.high_ms <= horizon_ms"),
+    "dispatch_times": ("node.left.high_ms < since_ms", "node.left.high_ms <= since_ms"),
 }
 
 CONSTANTS = [

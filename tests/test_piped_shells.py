@@ -345,7 +345,7 @@ def test_a_bar_shows_on_a_terminal_and_nowhere_else(few: Path) -> None:
         (["--shell", ""], 2, "--shell needs a command such as 'node shell.mjs'"),
         (["--shell", "a 'b"], 2, '--shell: no closing quotation in "a \'b"'),
         (["--shell", "x", "--only", "zone"], 2, "--only zone: with --shell only owner and tools are"),
-        (["--shell", "x", "--time-limit", "0"], 2, "Input should be greater than or equal to 0.01"),
+        (["--shell", "x", "--time-limit", "0"], 2, "0.0 is not in the range x>=0.01"),
         (["--time-limit", "5"], 2, "--time-limit goes with --shell"),
         (
             ["--shell", "nope --now"],

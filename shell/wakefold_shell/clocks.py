@@ -10,6 +10,13 @@ STRETCH_SECONDS_MAX: Final = 60.0
 """The longest single sleep: a suspended machine's monotonic clock stands still meanwhile."""
 
 
+async def sleep_for(seconds: float) -> None:
+    """Sleep once, by the monotonic clock."""
+    import anyio  # noqa: PLC0415 - whoever only looks at the clock does not wait for it
+
+    await anyio.sleep(seconds)
+
+
 class SystemClock:
     """The wall clock of the machine, read again after every stretch of sleep."""
 
@@ -22,13 +29,11 @@ class SystemClock:
         end_seconds = time.monotonic() + delay_ms / 1000
 
         async def sleep() -> None:
-            import anyio  # noqa: PLC0415 - whoever only looks at the clock does not wait for it
-
             while self.read_ms() < until_ms:
                 left = end_seconds - time.monotonic()
                 if left <= 0:
                     return
-                await anyio.sleep(min(left, STRETCH_SECONDS_MAX))
+                await sleep_for(min(left, STRETCH_SECONDS_MAX))
 
         return sleep
 
