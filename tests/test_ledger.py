@@ -483,3 +483,12 @@ def test_the_first_instant_can_be_accepted() -> None:
     """The range holds its first end too."""
     found = accept_occurrence(every_record("x", FIRST_MS), FIRST_MS)
     assert found == Occurrence(FIRST_MS, FIRST_MS + GATE_MS)
+
+
+@pytest.mark.parametrize("profile", [SEED, PUBLISHED])
+def test_a_ledger_grows_under_its_own_profile(profile: Profile) -> None:
+    """Whatever comes, and however often."""
+    ledger = Ledger(profile=profile)
+    for seq in range(2):
+        ledger = ok(evolve(ledger, Event("user/message", seq, T, {})))
+    assert (ledger.profile, ledger.position) == (profile, 2)
