@@ -7,14 +7,15 @@ from typing import Annotated, Final
 
 import typer
 
-from wakefold import SCHEDULE_CHANGE, CorruptScheduleLog, Event, either, encode_view, format_instant
-from wakefold.conversations import CONVERSATION_TYPES, Conversation, follow
+from wakefold import encode_view, format_instant
+from wakefold.checkpoints import begin_checkpoint
+from wakefold.conversations import Conversation
 from wakefold.forecasts import Day, Forecast, forecast
 from wakefold.guard_config import DEFAULT_CONFIG, GuardConfig, format_clock, parse_clock
 from wakefold.guard_reports import describe_reason
 from wakefold.habits import Habits
-from wakefold.owners import Owner, open_owner
-from wakefold.wakeups import COUNTED_TYPES
+from wakefold.owners import Owner, resume_owner
+from wakefold.wakeups import RESET_KINDS
 from wakefold.zones import canonicalize_zone
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
@@ -44,7 +45,8 @@ from wakefold_shell.cli.progress import show_days, watch
 from wakefold_shell.cli.speech import print_line
 from wakefold_shell.configurations import find_config_beside
 from wakefold_shell.errors import show_time
-from wakefold_shell.stores.journals import Journal, explain_corruption, open_journal
+from wakefold_shell.stores.journals import Journal, open_journal, read_on
+from wakefold_shell.stores.logs import PARSED_TYPES
 
 DAYS_MAX: Final = 3660
 """Ten years: beyond them no model of an agent tells anything."""
@@ -139,21 +141,10 @@ def _read(
     opened: Journal, profile: ProfileName, limits: GuardConfig | None, now_ms: int
 ) -> tuple[Owner, Conversation]:
     """What a runner would begin with; `JournalError` with the place where the log is corrupt."""
-    seed_length = opened.header.seed_length
-    conversation = Conversation(seed_length=seed_length)
-
-    def show(event: Event) -> Event:
-        nonlocal conversation
-        conversation = follow(conversation, event)
-        return event
-
-    def refuse(fault: CorruptScheduleLog) -> Owner:
-        raise explain_corruption(opened, fault)
-
-    parsed = COUNTED_TYPES | CONVERSATION_TYPES | {SCHEDULE_CHANGE}
-    events = map(show, watch(opened, opened.read_events(parsed)))
-    found = open_owner(events, seed_length, profile.profile, limits, now_ms)
-    return either(found, lambda owner: owner, refuse), conversation
+    kinds = RESET_KINDS if limits is None else limits.reset_kinds
+    before = begin_checkpoint(opened.header.seed_length, profile.profile, kinds)
+    read = read_on(opened, before, watch(opened, opened.read_events(PARSED_TYPES)))
+    return resume_owner(read, limits, now_ms), read.conversation
 
 
 def _read_word(text: str) -> int:
