@@ -19,8 +19,6 @@ from wakefold.framing import read_frame
 GATE_MS: Final = 300_000
 """How far two batches of repeating reminders stand apart."""
 
-HOUR_MS: Final = 3_600_000
-
 Occurrence = tuple[str, int]
 """A reminder's id and the epoch ms at which it is due."""
 

@@ -7,13 +7,12 @@ the core's; it refuses to say what a shell makes of it.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from wakefold.guard_config import GuardConfig
-from wakefold_laws.simulation.chronicles import HOUR_MS, Chronicle
-
-_DAY_MS: Final = 86_400_000
+from wakefold.wakeups import DAY_MS, HOUR_MS
+from wakefold_laws.simulation.chronicles import Chronicle
 
 
 def find_refusal(
@@ -68,4 +67,4 @@ def find_hold_reason(limits: GuardConfig | None, chronicle: Chronicle, now_ms: i
 
 def _find_day(limits: GuardConfig, now_ms: int) -> int:
     offset_ms = int(limits.day_boundary_offset_minutes * 60_000)
-    return now_ms - (now_ms + offset_ms) % _DAY_MS
+    return now_ms - (now_ms + offset_ms) % DAY_MS

@@ -19,8 +19,6 @@ from wakefold.events import Json
 
 SECOND_MS: Final = 1000
 MINUTE_MS: Final = 60 * SECOND_MS
-HOUR_MS: Final = 60 * MINUTE_MS
-DAY_MS: Final = 24 * HOUR_MS
 
 
 Tool = Literal["create", "delete", "list"]

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from typing import Final, get_args
 
 from wakefold.events import Json
+from wakefold.wakeups import DAY_MS, HOUR_MS
 from wakefold_laws.simulation.scenarios import (
-    DAY_MS,
-    HOUR_MS,
     MINUTE_MS,
     SECOND_MS,
     AtClaim,

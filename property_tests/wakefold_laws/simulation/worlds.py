@@ -171,7 +171,6 @@ class Home:
         self.died = anyio.Event()
         self.sleeps: list[Sleep] = []
         self.turns = self.barriers = self.calls = self.faults = 0
-        self.warnings: list[str] = []
         self.on_warning: Callable[[], None] = lambda: None
         self.do_deed: Callable[[Deed], Awaitable[None]] = lambda _: anyio.lowlevel.checkpoint()
 
@@ -221,7 +220,6 @@ class Home:
     def warn(self, kind: str) -> None:
         """Hear of a warning."""
         self.world.note(f"warned: {kind}")
-        self.warnings.append(kind)
         self.on_warning()
 
     def at_claim(self) -> None:
