@@ -17,9 +17,9 @@ from returns.result import Failure, Result, Success
 from wakefold.instants import (
     MAX_SAFE_INTEGER,
     format_instant,
+    is_trimmed,
     parse_instant,
     read_safe_integer,
-    trim,
 )
 from wakefold.recurrence import MIN_EVERY_SECONDS
 from wakefold.rejections import CorruptScheduleLog, LogFault
@@ -209,7 +209,7 @@ def _require_keys(fields: Json, keys: frozenset[str], path: str) -> None:
 
 
 def _read_text(value: object, rule: Literal["bad_id", "bad_prompt"], path: str) -> str:
-    if not isinstance(value, str) or value == "" or trim(value) != value:
+    if not is_trimmed(value):
         raise LogFault(rule, path)
     return value
 

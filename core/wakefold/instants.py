@@ -6,7 +6,7 @@ removes and which numbers count as integers. It refuses to know what time it is,
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeGuard
 
 from whenever import Instant
 
@@ -18,9 +18,6 @@ MIN_INSTANT_MS: Final = -62_135_596_800_000
 
 MAX_INSTANT_MS: Final = 253_402_300_799_999
 """9999-12-31T23:59:59.999Z in epoch milliseconds."""
-
-_SHAPE: Final = b"0000-00-00T00:00:00.000Z"
-_DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
 
 # WhiteSpace and LineTerminator of ECMAScript; `str.strip` without arguments has another set.
 _WHITE_SPACE: Final = (
@@ -34,14 +31,17 @@ def parse_instant(text: object) -> int | None:
 
     Nothing but the 24 ASCII characters of spec section 2 is canonical, and the day must exist.
     """
-    if not isinstance(text, str) or text.encode("ascii", "replace").translate(_DIGITS) != _SHAPE:
-        return None
-    if text[17] > "5":  # a leap second, which the library below would take for the second before
+    if not isinstance(text, str):
         return None
     try:
-        return Instant.parse_iso(text).timestamp(unit="millisecond")
+        instant = Instant.parse_iso(text)
     except ValueError:
         return None
+    # What is read must be what would be written: the library also takes other offsets, other numbers
+    # of digits, and a leap second for the second before.
+    if instant.format_iso(unit="millisecond") != text:
+        return None
+    return instant.timestamp(unit="millisecond")
 
 
 def format_instant(instant_ms: int) -> str:
@@ -73,9 +73,9 @@ def trim(text: str) -> str:
     return text.strip(_WHITE_SPACE)
 
 
-def is_trimmed(value: object) -> bool:
+def is_trimmed(value: object) -> TypeGuard[str]:
     """Whether a value is what ids and prompts must be: non-empty text, equal to its own trim."""
-    return isinstance(value, str) and value != "" and trim(value) == value
+    return isinstance(value, str) and value != "" and value.strip(_WHITE_SPACE) == value
 
 
 def are_trimmed(texts: list[str]) -> bool:

@@ -120,7 +120,7 @@ def open_call(
         case "schedule_delete":
             fields: Json = arguments if isinstance(arguments, dict) else {}
             schedule_id = fields.get("id")
-            if not isinstance(schedule_id, str) or not is_trimmed(schedule_id):
+            if not is_trimmed(schedule_id):
                 return Failure(InvalidRule(fault="not_trimmed_id", value=shorten(schedule_id)))
             return Success(lambda: _run(_delete(schedule_id)))
         case _:
