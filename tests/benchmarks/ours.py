@@ -142,8 +142,9 @@ def fold_lines(path: str) -> Measured:
 
     def read() -> Iterator[Event]:
         for line in content.split(b"\n")[:-1]:
-            row = journal_rows.read_row(line, parsed)
-            yield Event(row.type, row.seq, row.time_ms, row.data)
+            event = journal_rows.read_row(line, parsed)
+            assert isinstance(event, Event)
+            yield event
 
     ms, ledger = _time(lambda: fold(read(), 0, PUBLISHED).unwrap())
     return ms, _tell(ledger)

@@ -32,11 +32,11 @@ from wakefold_shell.stores.lines import (
     LINE_BYTES_MAX,
     NO_OFFSET,
     RESTORE,
-    Line,
+    Cursor,
     Place,
     is_table,
 )
-from wakefold_shell.stores.rows import Header, Row, RowFault, read_header, read_row
+from wakefold_shell.stores.rows import Header, PackedRow, RowFault, read_header, read_row
 from wakefold_shell.stores.sources import FileSource, Source, refusals
 from wakefold_shell.stores.trails import Trail
 
@@ -75,10 +75,19 @@ class Journal:
         self.warning: str | None = None
         self._source, self._line_bytes_max = source, line_bytes_max
         self._trail: Trail | None = None
-        self._lines: Iterator[Line] = iter(())
-        self.line = self.offset_bytes = 0
+        self._lines: Iterator[bytes] = iter(())
         self._open(BEGINNING, None)
         self.header = self._read_header()
+
+    @property
+    def line(self) -> int:
+        """The number of the line that was read last, from 1."""
+        return self._cursor.number
+
+    @property
+    def offset_bytes(self) -> int:
+        """Where that line starts."""
+        return self._cursor.offset_bytes
 
     @property
     def first_seq(self) -> int:
@@ -110,7 +119,7 @@ class Journal:
         if self._trail is not None:
             for piece in pieces:
                 self._trail.note(piece)
-            self.line += lines
+            self._cursor.number += lines
 
     @property
     def extent(self) -> tuple[int, int]:
@@ -125,34 +134,37 @@ class Journal:
         self, parsed_types: frozenset[str] = frozenset({SCHEDULE_CHANGE})
     ) -> Iterator[Event]:
         """All events in order; `data` is parsed for the given types, raw or absent for others."""
-        pending: Row | None = None  # a packed row whose length the next row tells
-        seq, room = self._start.seq, 0
-        for line in self._lines:
-            if line.torn:
-                self._note_torn(line)
-                break
-            self.line, self.offset_bytes = line.number, line.offset_bytes
-            try:
-                row = read_row(line.content, parsed_types)
-            except RowFault as fault:
-                raise self._fault(str(fault)) from fault
-            if pending is not None:
-                count = row.seq - seq
-                if 1 <= count <= room:
-                    yield from _unpack(pending, count)
-                    seq = row.seq
-                else:
+        pending: PackedRow | None = None  # whose length the next line tells
+        seq, room, cursor = self._start.seq, 0, self._cursor
+        with refusals(self.path):
+            for content in self._lines:
+                if cursor.torn_bytes is not None:
+                    self._note_torn(cursor.torn_bytes)
+                    break
+                try:
+                    row = read_row(content, parsed_types)
+                except RowFault as fault:
+                    raise self._fault(str(fault)) from fault
+                if pending is not None:
+                    count = row.seq - seq
+                    if 1 <= count <= room:
+                        yield from _unpack(pending, count)
+                        seq = row.seq
+                    else:
+                        seq += 1
+                    pending = None
+                if row.seq != seq:
+                    raise self._fault(f"seq {row.seq} stands where seq {seq} is due")
+                if isinstance(row, Event):
+                    yield row
                     seq += 1
-                pending = None
-            if row.seq != seq:
-                raise self._fault(f"seq {row.seq} stands where seq {seq} is due")
-            if row.count is None:
-                pending, room = row, len(line.content)  # each event takes a byte at least
+                elif row.count is None:
+                    pending, room = row, len(content) - 1  # each event takes a byte at least
+                else:
+                    yield from _unpack(row, row.count)
+                    seq += row.count
             else:
-                yield from _unpack(row, row.count)
-                seq += row.count
-        else:
-            self.sound_bytes = self._source.measure()
+                self.sound_bytes = self._source.measure()
         self.length_bytes = self._source.measure()
         if pending is not None:
             yield from _unpack(pending, 1)
@@ -160,10 +172,11 @@ class Journal:
 
     def read_lines(self) -> Iterator[bytes]:
         """All sound lines as they are, the header first, each with its LF, in place of the events."""
-        yield self._header_line + b"\n"
-        for line in self._lines:
-            if not line.torn:
-                yield line.content + b"\n"
+        yield self._header_line
+        with refusals(self.path):
+            for line in self._lines:
+                if self._cursor.torn_bytes is None:
+                    yield line
 
     def close(self) -> None:
         """Let the source go, when its events have been read."""
@@ -177,31 +190,32 @@ class Journal:
 
     def _open(self, start: Place, trail: Trail | None) -> None:
         self._start, self._trail = start, trail
-        self.line, self.offset_bytes = start.lines, start.offset_bytes
+        self._cursor = Cursor(start, start.lines, start.offset_bytes)
         note = None if trail is None else trail.note
-        self._lines = _guard(self.path, self._source.read_lines(self._line_bytes_max, start, note))
+        self._lines = self._source.read_lines(self._line_bytes_max, self._cursor, note)
 
     def _read_header(self) -> Header:
-        line = next(self._lines, None)
+        with refusals(self.path):
+            line = next(self._lines, None)
         if line is None:
             raise JournalError(self.path, "the file is empty", _GIVE_JOURNAL)
-        self.line, self.offset_bytes = line.number, line.offset_bytes
-        self._header_line = line.content
-        if line.torn:
-            raise self.locate("the file holds no whole header line", _GIVE_JOURNAL)
+        if self._cursor.torn_bytes is not None:
+            problem = "the file holds no whole header line"
+            raise JournalError(self.path, problem, _GIVE_JOURNAL, line=1, offset_bytes=0)
+        self._header_line = line
         try:
-            return read_header(line.content)
+            return read_header(line)
         except RowFault as fault:
             raise self.locate(str(fault), _GIVE_JOURNAL) from fault
 
-    def _note_torn(self, line: Line) -> None:
-        self.sound_bytes = line.offset_bytes
+    def _note_torn(self, offset_bytes: int) -> None:
+        self.sound_bytes = offset_bytes
         place = JournalError(
             self.path,
             "the last write was cut off and is left out",
             "nothing that was acknowledged is lost",
-            line=line.number,
-            offset_bytes=line.offset_bytes,
+            line=self.line + 1,
+            offset_bytes=offset_bytes,
         )
         self.warning = str(place)
 
@@ -292,11 +306,6 @@ def locate_journal(path: Path) -> Path:
     return found[0]
 
 
-def _guard(path: Path, lines: Iterator[Line]) -> Iterator[Line]:
-    with refusals(path):
-        yield from lines
-
-
-def _unpack(row: Row, count: int) -> Iterator[Event]:
+def _unpack(row: PackedRow, count: int) -> Iterator[Event]:
     for index in range(count):
-        yield Event(row.type, row.seq + index, row.time_ms, row.data)
+        yield Event(row.type, row.seq + index, row.time_ms, None)

@@ -1,6 +1,6 @@
 """One journal line, read (design.md section 5, version 0).
 
-A row is an event, or a packed row that stands for several. Lines are read fast where the fast parser
+A line is an event, or a packed row that stands for several. Lines are read fast where the fast parser
 takes them and by the strict standard parser where it does not (lone surrogates, numbers such as `3.0`).
 This module knows one line at a time; what follows from their order is the journal's business.
 """
@@ -41,24 +41,22 @@ class Header(Struct, frozen=True):
     delegation_depth: int = 0
 
 
-class Row(Struct, frozen=True):
-    """One line after the header: events `seq`, `seq + 1`, ... of one type.
+class PackedRow(Struct, frozen=True):
+    """One line that stands for events `seq`, `seq + 1`, ... of one type, whose data is not kept.
 
-    `count` is how many, `None` where the next row's seq tells it. `data` is parsed for the types that
-    were asked for and raw otherwise.
+    `count` is how many, `None` where the next line's seq tells it.
     """
 
     type: str
     seq: int
     time_ms: int
     count: int | None
-    data: object
 
 
 _SafeInteger = Annotated[int, Meta(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
 
 
-class _Envelope(Struct, frozen=True):
+class _Envelope(Struct, frozen=True, gc=False):
     type: str
     seq: _SafeInteger | None = None
     time: _SafeInteger | None = None
@@ -114,22 +112,23 @@ def encode_line(value: object) -> bytes:
     return format_json(value).encode("utf-8") + b"\n"
 
 
-def read_row(content: bytes, parsed_types: frozenset[str]) -> Row:
-    """The row that a line holds, `data` parsed for the given types; `RowFault` if it is none."""
+def read_row(content: bytes, parsed_types: frozenset[str]) -> Event | PackedRow:
+    """What a line holds, an event's `data` parsed for the given types; `RowFault` if it is nothing.
+
+    For other types `data` stays raw.
+    """
     try:
         envelope = _ENVELOPES.decode(content)
     except (msgspec.DecodeError, RecursionError):
         return _read_strictly(content)
-    kind, seq, time_ms = envelope.type, envelope.seq, envelope.time
-    packed = kind in PACKED_TYPES and seq is None
-    if packed:
+    kind, seq, time_ms, data = envelope.type, envelope.seq, envelope.time, envelope.data
+    if seq is None and kind in PACKED_TYPES:
         seq, time_ms = envelope.seq0, envelope.time0
+        if seq is not None and time_ms is not None:
+            return PackedRow(kind, seq, time_ms, _count_texts(kind, data))
     if seq is None or time_ms is None:
         return _read_strictly(content)
-    if not packed:
-        data = _parse(envelope.data) if kind in parsed_types else envelope.data
-        return Row(kind, seq, time_ms, 1, data)
-    return Row(kind, seq, time_ms, _count_texts(kind, envelope.data), None)
+    return Event(kind, seq, time_ms, _parse(data) if kind in parsed_types else data)
 
 
 def _count_texts(kind: str, data: Raw) -> int | None:
@@ -149,7 +148,7 @@ def _parse(raw: Raw) -> object:
     return value
 
 
-def _read_strictly(content: bytes) -> Row:
+def _read_strictly(content: bytes) -> Event | PackedRow:
     """The same as the fast path, for lines that it refuses."""
     value = _parse_strictly(content)
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
@@ -162,14 +161,14 @@ def _read_strictly(content: bytes) -> Row:
     if seq is None or time_ms is None:
         raise RowFault("the event's seq or time is no safe integer")
     if not packed:
-        return Row(kind, seq, time_ms, 1, fields.get("data"))
+        return Event(kind, seq, time_ms, fields.get("data"))
     if kind != _COUNTED_TYPE:
-        return Row(kind, seq, time_ms, None, None)
+        return PackedRow(kind, seq, time_ms, None)
     data = fields.get("data")
     texts = data.get("texts") if isinstance(data, dict) else None
     if not isinstance(texts, list):
         raise RowFault("a text-chunks row needs a list of texts")
-    return Row(kind, seq, time_ms, len(texts), None)
+    return PackedRow(kind, seq, time_ms, len(texts))
 
 
 def _parse_strictly(content: bytes) -> object:

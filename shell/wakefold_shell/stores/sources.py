@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from wakefold_shell.errors import JournalError, explain_os_error
-from wakefold_shell.stores.lines import BEGINNING, Line, Note, Place, is_compressed, read_lines
+from wakefold_shell.stores.lines import Cursor, Note, Place, is_compressed, read_lines
 
 _PIECE_BYTES: Final = 1024 * 1024
 
@@ -25,9 +24,12 @@ class Source(Protocol):
     compressed: bool
 
     def read_lines(
-        self, line_bytes_max: int, start: Place = BEGINNING, note: Note | None = None
-    ) -> Iterator[Line]:
-        """All lines from a place on, a torn one last; `note` hears their bytes."""
+        self, line_bytes_max: int, cursor: Cursor, note: Note | None = None
+    ) -> Iterator[bytes]:
+        """All lines behind a cursor, each with its LF, a torn one without it last.
+
+        The cursor follows, and `note` hears the bytes of whole lines.
+        """
         ...
 
     def read_prefix(self, end: Place) -> Iterator[bytes]:
@@ -53,11 +55,12 @@ class FileSource:
             self.compressed = is_compressed(file)
 
     def read_lines(
-        self, line_bytes_max: int, start: Place = BEGINNING, note: Note | None = None
-    ) -> Iterator[Line]:
-        """All lines of the file from a place on."""
-        read = partial(read_lines, self._path, self._file, line_bytes_max)
-        return read(compressed=self.compressed, start=start, note=note)
+        self, line_bytes_max: int, cursor: Cursor, note: Note | None = None
+    ) -> Iterator[bytes]:
+        """All lines of the file behind a cursor."""
+        return read_lines(
+            self._path, self._file, line_bytes_max, cursor, compressed=self.compressed, note=note
+        )
 
     def read_prefix(self, end: Place) -> Iterator[bytes]:
         """The bytes before a place, in pieces."""

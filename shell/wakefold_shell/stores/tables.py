@@ -17,7 +17,7 @@ from wakefold.conversations import INBOX_SPLICED, USER_MESSAGE, Conversation, fo
 from wakefold.instants import MAX_SAFE_INTEGER
 from wakefold.json_text import format_json
 from wakefold_shell.errors import JournalError
-from wakefold_shell.stores.lines import BEGINNING, NO_OFFSET, Line, Note, Place
+from wakefold_shell.stores.lines import BEGINNING, NO_OFFSET, Cursor, Note, Place
 from wakefold_shell.stores.rows import read_header, read_row
 
 BUSY_SECONDS: Final = 10.0
@@ -62,20 +62,25 @@ class TableSource:
         self._path, self._connection = path, connection
 
     def read_lines(
-        self, line_bytes_max: int, start: Place = BEGINNING, note: Note | None = None
-    ) -> Iterator[Line]:
-        """All lines; a database has no torn ones."""
+        self, line_bytes_max: int, cursor: Cursor, note: Note | None = None
+    ) -> Iterator[bytes]:
+        """All lines behind a cursor; a database has no torn ones."""
+        cursor.offset_bytes = NO_OFFSET
         with refusals(self._path):
-            for number, line in enumerate(self._list_lines(start), start.lines + 1):
+            for number, line in enumerate(self._list_lines(cursor.start), cursor.number + 1):
                 if note is not None:
-                    note(line + b"\n")
-                yield self._check(line, number, line_bytes_max)
+                    note(line)
+                if len(line) > line_bytes_max + 1:
+                    problem = f"the line is longer than {line_bytes_max} bytes"
+                    remedy = "raise --line-bytes-max if it is meant to be"
+                    raise JournalError(self._path, problem, remedy, line=number)
+                cursor.number = number
+                yield line
 
     def read_prefix(self, end: Place) -> Iterator[bytes]:
         """The lines before a place, as a journal file has them."""
         with refusals(self._path):
-            for line in self._list_lines(BEGINNING, end.seq):
-                yield line + b"\n"
+            yield from self._list_lines(BEGINNING, end.seq)
 
     def measure(self) -> int:
         """A database is measured by its rows, not here."""
@@ -90,17 +95,10 @@ class TableSource:
         if start == BEGINNING:
             first_seq = -MAX_SAFE_INTEGER  # a row before the first is damage, which must be seen
             for (header,) in self._connection.execute("SELECT header FROM session"):
-                yield header
+                yield header + b"\n"
         lines = "SELECT line FROM log WHERE seq >= ? AND seq < ? ORDER BY seq"
         for (line,) in self._connection.execute(lines, (first_seq, end_seq)):
-            yield line
-
-    def _check(self, line: bytes, number: int, line_bytes_max: int) -> Line:
-        if len(line) > line_bytes_max:
-            problem = f"the line is longer than {line_bytes_max} bytes"
-            remedy = "raise --line-bytes-max if it is meant to be"
-            raise JournalError(self._path, problem, remedy, line=number)
-        return Line(line, number, NO_OFFSET)
+            yield line + b"\n"
 
 
 @contextmanager
@@ -150,8 +148,9 @@ def insert_line(connection: sqlite3.Connection, session_id: str, line: bytes) ->
     row = read_row(line, _OUTBOX_TYPES)
     key = format_json(session_id)
     connection.execute("INSERT INTO log VALUES (?, ?, ?)", (key, row.seq, line))
-    event = Event(row.type, row.seq, row.time_ms, row.data)
-    for given in follow(Conversation(), event).inbox:
+    if not isinstance(row, Event):
+        return
+    for given in follow(Conversation(), row).inbox:
         message_id, message = str(given.message.get("id")), format_json(given.message)
         for schedule_id, occurrence_ms in given.occurrences:
             connection.execute(
