@@ -36,7 +36,9 @@ def everything(node: Sum) -> bool:
 
 
 def list_totals(tree: Tree[Sum]) -> list[int]:
-    return [leaf.total for leaf in tree.list_leaves(everything)]
+    leaves = tree.list_leaves()
+    assert tree.list_leaves(everything) == leaves
+    return [leaf.total for leaf in leaves]
 
 
 @pytest.mark.parametrize("count", range(18))

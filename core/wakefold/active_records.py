@@ -118,7 +118,7 @@ class ActiveRecords(Mapping[str, Record]):
 
     def list(self) -> list[Record]:
         """The records in create order."""
-        return [leaf.record for leaf in self._tree.list_leaves(_holds_any) if leaf.record is not None]
+        return [leaf.record for leaf in self._tree.list_leaves() if leaf.record is not None]
 
 
 class _Values(ValuesView[Record]):
@@ -162,10 +162,6 @@ def _join(left: _Node, right: _Node) -> _Node:
         left,
         right,
     )
-
-
-def _holds_any(node: _Node) -> bool:
-    return node is not _NOTHING
 
 
 def _read_sum(least: float) -> int | None:

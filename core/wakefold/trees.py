@@ -63,16 +63,17 @@ class Tree(Struct, Generic[N], frozen=True):
             node = (node.right if number >> level & 1 else node.left) or self.empty
         return node
 
-    def list_leaves(self, is_wanted: Callable[[N], bool]) -> list[N]:
-        """The leaves that are wanted, in the order of their numbers.
+    def list_leaves(self, is_wanted: Callable[[N], bool] | None = None) -> list[N]:
+        """The leaves, or those that are wanted, in the order of their numbers.
 
         A node is asked first, and where it is not wanted nothing beneath it is.
         """
-        nodes = [self.root] if is_wanted(self.root) else []
+        nodes = [self.root]
         for _ in range(self.height):
-            beneath = [below for node in nodes for below in (node.left, node.right) if below]
-            nodes = [node for node in beneath if is_wanted(node)]
-        return [node for node in nodes if node is not self.empty]
+            asked = nodes if is_wanted is None else filter(is_wanted, nodes)
+            nodes = [below for node in asked for below in (node.left, node.right) if below]
+        leaves = nodes if is_wanted is None else filter(is_wanted, nodes)
+        return [leaf for leaf in leaves if leaf is not self.empty]
 
     def _replace(self, number: int, leaf: N, *, keep_lower: bool) -> Tree[N]:
         path = []
