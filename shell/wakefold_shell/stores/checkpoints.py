@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +21,7 @@ from wakefold.checkpoints import Checkpoint, extend_checkpoint
 from wakefold.guard_config import GuardConfig
 from wakefold.snapshots import decode_checkpoint, encode_checkpoint
 from wakefold_shell.errors import explain_os_error, show_path
+from wakefold_shell.files import put_file
 from wakefold_shell.stores.journals import Journal
 from wakefold_shell.stores.logs import LogStore
 
@@ -132,7 +132,7 @@ class CheckpointKeeper:
             return
         place = name_checkpoint(self._store.path)
         try:
-            _write(place, encode_checkpoint(checkpoint, prefix))
+            put_file(place, encode_checkpoint(checkpoint, prefix))
         except (OSError, ValueError) as error:
             self._failed = True
             why = explain_os_error(error) if isinstance(error, OSError) else "a message cannot be kept"
@@ -155,19 +155,3 @@ def _read(place: Path) -> bytes:
     descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
         return file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
-
-
-def _write(place: Path, content: bytes) -> None:
-    """Put a file in place whole or not at all; what is left of a crash is written over."""
-    scratch = place.with_name(f".{place.name}.new")
-    with suppress(FileNotFoundError):
-        scratch.unlink()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    try:
-        with open(os.open(scratch, flags, 0o600), "wb") as file:  # noqa: PTH123 - as above
-            file.write(content)
-        scratch.replace(place)
-    except OSError:
-        with suppress(OSError):
-            scratch.unlink()
-        raise
