@@ -17,8 +17,9 @@ from journal_files import HEADER, NOON, NOON_MS, create_at, create_every, event,
 from wakefold import SEED, format_instant
 from wakefold.conversations import Input, make_message, name_person
 from wakefold.events import Json
+from wakefold.tools import answer_value
 from wakefold_shell.clocks import FixedClock, SystemClock
-from wakefold_shell.errors import CompositionError, ShellError
+from wakefold_shell.errors import CompositionError, ShellError, UnavailableError
 from wakefold_shell.hosts.callbacks import CallbackAgent
 from wakefold_shell.hosts.inboxes import Agent, Answer
 from wakefold_shell.protocols import Clock
@@ -264,6 +265,46 @@ async def test_bad_arguments_are_refused_by_the_tool_itself(
         answer = await put(tmp_path, {"tool": tool, "arguments": arguments})
     assert list(answer["value"])[:2] == ["code", "message"]
     assert len(read_rows(tmp_path)) == 1
+
+
+async def test_a_program_calls_and_speaks_to_its_own_runner_once_it_has_started(tmp_path: Path) -> None:
+    """Without the door; before the start and after the end it is told that nobody lives there."""
+    crew = Crew("hi")
+    write_session(tmp_path)
+    runner = make_runner(tmp_path, crew)
+    with pytest.raises(UnavailableError, match="does not live: run it first"):
+        await runner.say("too early")
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(runner.run)
+            answer = await runner.call("schedule_create", {"prompt": "x", "after_seconds": 60})
+            message_id = await runner.say("hello", "Europe/Berlin")
+            await until(lambda: crew.given)
+            runner.stop()
+    assert answer_value(answer) == {
+        "id": "schedule-1",
+        "kind": "after",
+        "prompt": "x",
+        "afterSeconds": 60,
+        "scheduledAt": format_instant(NOON_MS + 60_000),
+        "state": "scheduled",
+        "deliveryMode": "session-local",
+    }
+    (given,) = crew.given
+    assert (given.text, given.message["id"]) == ("hello", message_id)
+    with pytest.raises(UnavailableError, match="does not live: run it first"):
+        await runner.call("schedule_list", {})
+
+
+async def test_a_runner_that_cannot_start_says_so_to_whom_waits_for_it(tmp_path: Path) -> None:
+    """The start raises what the run raises."""
+    runner = make_runner(tmp_path / "nowhere", Crew())
+    with pytest.raises(ExceptionGroup) as raised:
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(runner.run)
+    (trouble,) = raised.value.exceptions
+    assert isinstance(trouble, ShellError)
+    assert "nowhere" in str(trouble)
 
 
 async def test_a_stop_ends_it_with_nothing_half_written(tmp_path: Path) -> None:

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 import anyio
-from anyio.abc import TaskGroup
+from anyio.abc import TaskGroup, TaskStatus
 
 from wakefold import SEED, Profile
 from wakefold.events import Json
 from wakefold.guard_config import GuardConfig
 from wakefold.reaping import Reaped
-from wakefold.tools import ToolName, answer_value
+from wakefold.tools import ToolAnswer, ToolName, answer_value
 from wakefold.zones import canonicalize_zone
-from wakefold_shell.errors import ShellError
+from wakefold_shell.errors import ShellError, UnavailableError
 from wakefold_shell.guarding import Watchman
 from wakefold_shell.hosts.inboxes import Agent, InboxHost
 from wakefold_shell.owner import Session
@@ -45,7 +45,7 @@ _SENTENCES: Final = {
 
 
 class Runner:
-    """One session of a directory. `run` it in a task; `stop` it from any other.
+    """One session of a directory. `run` it in a task; `call`, `say` and `stop` from any other.
 
     `make_agent` is given the directory and the header. `tell` hears sentences such as that of a torn
     tail; `on_wait` hears, whenever the session comes to rest, the instant (epoch ms) that it waits for.
@@ -77,16 +77,20 @@ class Runner:
         self._notices = 0  # that are under way
         self._warning: str | None = None
         self._session: Session | None = None
+        self._host: InboxHost | None = None
         self._stopped = False
 
-    async def run(self) -> None:
-        """Own the session until it is stopped, or `once` all is done. `ShellError` for what ends it."""
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Own the session until it is stopped, or `once` all is done. `ShellError` for what ends it.
+
+        It has started (`await tasks.start(runner.run)`) once it takes calls and words.
+        """
         place = choose_store(self.directory, self._store)
         with open_store(place, self._line_bytes_max, self._tell) as store:
             if store.delegation_depth > 0 and self._watchman is not None:
                 self._watchman.tell_inert(store.journal.header.id)
             agent = self._make_agent(self.directory, store.journal.header)
-            host = InboxHost(agent, on_idle=lambda: self._settle(host))
+            host = self._host = InboxHost(agent, on_idle=lambda: self._settle(host))
             limits = None if self._watchman is None else self._watchman.find_limits(self.directory)
             reading = Reading.under(self._profile, limits)
             keeper = CheckpointKeeper(store, reading, self._tell, wanted=self._checkpoint)
@@ -94,6 +98,7 @@ class Runner:
             session_id = store.journal.header.id
             async with open_door(self.directory) as door, anyio.create_task_group() as tasks:
                 session.tell_stop = partial(self._stand_by, tasks, session, host, session_id)
+                task_status.started()
                 if not self._stopped:
                     tasks.start_soon(serve, door, partial(self._answer, store, session, host))
                     await host.run(session)
@@ -105,11 +110,26 @@ class Runner:
             if self._warning is not None:
                 raise explain_warning(session, store, self._warning)
 
+    async def call(self, tool: ToolName, arguments: object) -> ToolAnswer:
+        """The answer of a tool; `UnavailableError` where the session does not live."""
+        session, _ = self._find_life()
+        return await session.call(tool, arguments)
+
+    async def say(self, text: str, client_time_zone: str | None = None) -> str:
+        """Put a person's word into the inbox, see `InboxHost.say`."""
+        session, host = self._find_life()
+        return await host.say(session, text, client_time_zone)
+
     def stop(self) -> None:
         """Ask the session to end: an outstanding barrier is awaited, nothing more is written."""
         self._stopped = True
         if self._session is not None:
             self._session.dispose()
+
+    def _find_life(self) -> tuple[Session, InboxHost]:
+        if self._session is None or self._host is None:
+            raise UnavailableError("this session does not live: run it first.")
+        return self._session, self._host
 
     def _begin(
         self, store: LogStore, host: InboxHost, limits: GuardConfig | None, keeper: CheckpointKeeper
