@@ -12,6 +12,7 @@ from journal_files import NOON_MS
 from wakefold import Create, Event, Record
 from wakefold.conversations import Draft, Input, draft_change
 from wakefold.events import AtRecord, EveryRecord, Json
+from wakefold.guard_config import GuardConfig
 from wakefold_shell.hosts.callbacks import CallbackAgent
 from wakefold_shell.hosts.inboxes import Agent, InboxHost
 from wakefold_shell.owner import Session
@@ -149,6 +150,7 @@ class Life:
         agent: Agent | Callable[[Input], Awaitable[str | None]],
         clock: Clock | None = None,
         on_idle: Callable[[], None] = lambda: None,
+        guard: GuardConfig | None = None,
     ) -> None:
         self.warnings: list[str] = []
         self.waits: list[int | None] = []
@@ -158,6 +160,7 @@ class Life:
             store,
             self.host,
             self.clock,
+            guard=guard,
             on_warning=self.warnings.append,
             on_wait=self.waits.append,
         )

@@ -155,3 +155,27 @@ def test_a_name_that_is_unknown_is_told(arguments: list[str], sentence: str) -> 
     done = wakefold(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"wakefold: {sentence}")
+
+
+def test_a_session_lived_in_loads_no_framework() -> None:
+    """Who has an agent of one imports its module, and nobody else does."""
+    loaded = list_loaded("import wakefold_shell.runners, wakefold_shell.supervisors")
+    assert "anyio" in loaded
+    assert loaded & {"pydantic_ai", "pydantic", "agents", "openai", "mcp"} == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "missing", "extra"),
+    [
+        ("pydantic_agents", "pydantic_ai", "pydantic-ai"),
+        ("openai_agents", "agents", "openai-agents"),
+    ],
+)
+def test_a_missing_extra_is_named_in_a_sentence(module: str, missing: str, extra: str) -> None:
+    """Where a framework is not installed, the import of its host says what to install."""
+    code = f"import sys; sys.modules[{missing!r}] = None; import wakefold_shell.hosts.{module}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"ImportError: this host needs the extra '{extra}': pip install 'wakefold[{extra}]'."
+    )
