@@ -206,6 +206,7 @@ async def test_after_a_restart_before_the_turn_the_message_is_offered_again_and_
     brain = follow("Noted.")
     async with home.live(brain) as life:
         await life.rest()
+    assert brain.seen[-1][0] == ("system", INSTRUCTIONS)
     (frame,) = texts(brain.seen[-1], "user")
     assert '"prompt of a"' in frame
     assert home.ends == [{"kind": "completed"}]

@@ -13,7 +13,7 @@ from agents.tracing import Span, Trace, TracingProcessor
 from pydantic import BaseModel
 from returns.result import Success
 
-from memory_world import Life, MemoryStore, at, data_of, living
+from memory_world import Life, MemoryStore, at, data_of, living, until
 from wakefold.tool_schemas import TOOL_DEFINITIONS
 from wakefold.tools import ToolAnswer, ToolName
 from wakefold_shell.hosts.openai_agents import OpenAIAgent, make_tools
@@ -83,6 +83,17 @@ async def test_tracing_is_what_the_run_config_says(tracer: Tracer, disabled: boo
         await life.rest()
     model.assert_complete()
     assert len(tracer.traces) == (0 if disabled else 1)
+
+
+async def test_a_history_that_cannot_be_had_keeps_the_message_in_the_inbox() -> None:
+    """The turn has not begun."""
+    store = MemoryStore(at("a"))
+    history = SQLiteSession("s")
+    history.close()
+    async with living(Life(store, OpenAIAgent(Agent("stub"), history))) as life:
+        await until(lambda: life.host.trouble is not None)
+    assert life.host.busy
+    assert data_of(store.events, "turn/start") == []
 
 
 class Verdict(BaseModel):

@@ -70,7 +70,7 @@ class OpenAIAgent:
         """Run the agent on its history with the message at the end."""
         require_asyncio("the OpenAI Agents SDK")
         item: TResponseInputItem = {"role": "user", "content": clean_text(given.text)}
-        if await self._history.get_items(limit=1) != [item]:  # else it is offered again
+        if await self._history.get_items(limit=1) != [item]:  # else it waits there already
             await self._history.add_items([item])
         begin()
         done = await Runner.run(self._agent, [], session=self._history, **self._options)

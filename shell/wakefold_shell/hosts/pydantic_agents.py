@@ -100,11 +100,11 @@ class PydanticAgent:
         self._agent, self._history = agent, history
 
     async def answer(self, given: Input, begin: Callable[[], None]) -> Answer:
-        """Run the agent on its history with the message at the end; `ShellError` if there is none."""
+        """Run the agent on its history, the message at the end; `ShellError` if that cannot be had."""
         require_asyncio("Pydantic AI")
         request = ModelRequest(
             parts=[UserPromptPart(clean_text(given.text))],
-            metadata={"messageId": given.message.get("id")},
+            metadata={"messageId": given.message.get("id"), "queuedAtMs": given.queued_at_ms},
         )
         history = self._load()
         if not history or history[-1].metadata != request.metadata:  # else it is offered again
@@ -114,7 +114,7 @@ class PydanticAgent:
         with capture_run_messages() as messages:
             try:
                 done = await self._agent.run(message_history=history, **self._options)
-            finally:
+            finally:  # nothing is captured of a run that did not come to its first step
                 self._save(repair_messages(messages or history))
         return Answer(done.output if isinstance(done.output, str) else None)
 
