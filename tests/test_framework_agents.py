@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,13 +13,16 @@ import anyio
 import pytest
 
 from framework_agents import INSTRUCTIONS, KITS, NONE, Brain, Kit, Options, Seen, Thought, follow
-from journal_files import NOON_MS
+from journal_files import HEADER, NOON_MS, create_at, write_session
 from memory_world import HandClock, Life, MemoryStore, at, data_of, living, settle, types_of, until
 from wakefold.conversations import Input
 from wakefold.deliveries import trace_deliveries
 from wakefold.guard_config import DEFAULT_CONFIG, GuardConfig
 from wakefold.tools import ToolAnswer, ToolName
+from wakefold_shell.clocks import FixedClock
 from wakefold_shell.hosts.inboxes import Agent, Answer
+from wakefold_shell.runners import Runner
+from wakefold_shell.stores.rows import Header
 
 pytestmark = [
     pytest.mark.anyio,
@@ -361,6 +366,41 @@ async def test_a_tool_whose_session_is_gone_answers_and_ends_no_run(
     assert json.loads(result)["code"] == "internal_error"
     assert "broken" not in result
     assert home.ends == [{"kind": "completed"}]
+
+
+async def test_killed_in_the_middle_of_a_run_the_agent_remembers_what_it_was_given(
+    kit: Kit, tmp_path: Path
+) -> None:
+    """The next life closes the turn as interrupted, and does not offer the message again."""
+    journal = write_session(tmp_path, create_at(0))
+    with start_stuck_agent(tmp_path, kit) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"asked\n"
+        process.kill()
+    brain = follow("Here again.")
+
+    def make_host(place: Path, header: Header) -> Agent:
+        assert header.id == HEADER["id"]
+        return kit.make_agent(brain, runner.call, place / "history")
+
+    runner = Runner(tmp_path, make_host, FixedClock(NOON_MS))
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(runner.run)
+            await runner.say("hello")
+            await until(lambda: b'"Here again."' in journal.read_bytes())
+            runner.stop()
+    frame, word = texts(brain.seen[0], "user")
+    assert frame.startswith("[SCHEDULE REMINDER]\n")
+    assert word == "hello"
+    assert journal.read_bytes().count(b'"reason":{"kind":"interrupted"}') == 1
+
+
+def start_stuck_agent(directory: Path, kit: Kit) -> subprocess.Popen[bytes]:
+    script = Path(__file__).with_name("stuck_agent.py")
+    return subprocess.Popen(
+        [sys.executable, script, directory, str(KITS.index(kit))], stdout=subprocess.PIPE
+    )
 
 
 def test_another_event_loop_is_refused_in_a_sentence(kit: Kit, tmp_path: Path) -> None:
