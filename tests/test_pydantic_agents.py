@@ -144,6 +144,20 @@ async def test_what_a_stop_cuts_off_is_closed_as_interrupted(tmp_path: Path) -> 
     assert (part.tool_name, part.outcome) == ("schedule_list", "interrupted")
 
 
+async def test_a_run_that_does_not_begin_leaves_the_history_whole(tmp_path: Path) -> None:
+    """Of such a run, here by an option that there is not, the framework captures nothing."""
+    place = tmp_path / "messages.json"
+    store = MemoryStore(at("a", NOON_MS - 1), at("b"))
+    agent = PydanticAgent(Agent(TestModel()), place, no_option=True)
+    async with living(Life(store, agent)) as life:
+        await life.rest()
+    messages = ModelMessagesTypeAdapter.validate_json(await anyio.Path(place).read_bytes())
+    assert "prompt of a" in str(messages)
+    assert "prompt of b" in str(messages)
+    for end in data_of(store.events, "turn/end"):
+        assert "no_option" in str(end["reason"])
+
+
 async def test_capabilities_given_are_used_beside_the_host_s_own(tmp_path: Path) -> None:
     """Such as one that shortens what the model is sent; what it leaves out is gone for good."""
 
