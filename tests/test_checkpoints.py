@@ -285,7 +285,7 @@ def empty(session: Path) -> None:
 def age(session: Path) -> None:
     """Another program's version."""
     kept = find_checkpoint(session)
-    kept.write_bytes(kept.read_bytes().replace(b" 1 ", b" 2 ", 1))
+    kept.write_bytes(kept.read_bytes().replace(b" 2 ", b" 1 ", 1))
 
 
 def put_pipe(session: Path) -> None:
@@ -314,7 +314,7 @@ def put_link(session: Path) -> None:
         (flip, "it is damaged", True),
         (cut_checkpoint, "it is damaged", True),
         (empty, "it is no checkpoint", True),
-        (age, "it is not of version 1", True),
+        (age, "it is not of version 2", True),
         (put_pipe, "it is no checkpoint", True),
         (put_directory, "is a directory", False),
         (put_link, "too many levels of symbolic links", True),
@@ -455,7 +455,7 @@ def test_a_crash_while_it_is_written_leaves_the_old_one_in_force(plain: Path) ->
     """What was written before the rename is written over by the next."""
     kept = find_checkpoint(plain)
     scratch = kept.with_name(f".{kept.name}.new")
-    scratch.write_bytes(b"wakefold-checkpoint 1 half")
+    scratch.write_bytes(b"wakefold-checkpoint 2 half")
     assert read(plain, must_not_tell)[1] == GROWTH_LINES
     flip(plain)
     assert len(live_once(plain)) == 1

@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+import tracemalloc
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -34,8 +35,8 @@ from wakefold.events import Json
 from wakefold_shell import processes
 from wakefold_shell.errors import ShellError
 from wakefold_shell.hosts import commands
-from wakefold_shell.hosts.commands import ANSWER_BYTES_MAX, CommandAgent
-from wakefold_shell.hosts.inboxes import Answer
+from wakefold_shell.hosts.commands import INHERITED, OUTPUT_BYTES_MAX, CommandAgent
+from wakefold_shell.hosts.inboxes import ANSWER_BYTES_MAX, Answer
 
 pytestmark = pytest.mark.anyio
 
@@ -61,15 +62,34 @@ def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 class Run:
     """One input given to a command, and what was told of it."""
 
-    def __init__(self, *command: str, seconds_max: float = 30) -> None:
+    def __init__(
+        self,
+        *command: str,
+        seconds_max: float = 30,
+        output_bytes_max: int = OUTPUT_BYTES_MAX,
+        pass_env: Sequence[str] = (),
+    ) -> None:
         self.output = b""
-        self.ends: list[tuple[Input, Json]] = []
-        self.begun = 0
-        self.agent = CommandAgent(command, ENVIRONMENT, seconds_max, self._hear, self._note_end)
+        self.ends: list[tuple[Input, Answer]] = []
+        self.begun = self.duration_ms = 0
+        self.agent = CommandAgent(
+            command,
+            ENVIRONMENT,
+            seconds_max,
+            self._hear,
+            self._note_end,
+            output_bytes_max=output_bytes_max,
+            pass_env=pass_env,
+        )
 
     async def answer(self, given: Input = PERSON) -> Answer:
+        """The answer, but for how long it took."""
         with anyio.fail_after(10):
-            return await self.agent.answer(given, self._begin)
+            answer = await self.agent.answer(given, self._begin)
+        assert self.ends[-1:] == [(given, answer)]
+        assert answer.duration_ms is not None
+        self.duration_ms = answer.duration_ms
+        return Answer(answer.text, answer.kind, answer.detail)
 
     def _begin(self) -> None:
         self.begun += 1
@@ -77,8 +97,8 @@ class Run:
     def _hear(self, chunk: bytes) -> None:
         self.output += chunk
 
-    def _note_end(self, given: Input, detail: Json) -> None:
-        self.ends.append((given, detail))
+    def _note_end(self, given: Input, answer: Answer) -> None:
+        self.ends.append((given, answer))
 
 
 def python(script: str) -> tuple[str, ...]:
@@ -168,12 +188,12 @@ async def test_the_environment_names_the_session_and_what_is_delivered(
     """And it names nothing that an outer command of ours was given."""
     monkeypatch.setenv("WAKEFOLD_SCHEDULE_ID", "of an outer command")
     monkeypatch.setenv("WAKEFOLD_OCCURRENCE_AT", "of an outer command")
-    monkeypatch.setenv("WAKEFOLD_OTHER", "kept")
+    monkeypatch.setenv("WAKEFOLD_SOMETHING", "of an outer command")
     answer = await Run(*python(SHOW_ENVIRONMENT)).answer(given)
     assert answer.text is not None
     seen = json.loads(answer.text)
     seen["WAKEFOLD_OCCURRENCES"] = json.loads(seen["WAKEFOLD_OCCURRENCES"])
-    assert seen == {**ENVIRONMENT, **named, "WAKEFOLD_OTHER": "kept"}
+    assert seen == {**ENVIRONMENT, **named}
 
 
 @pytest.mark.parametrize(
@@ -193,8 +213,58 @@ async def test_output_and_exit_status_are_the_answer(
     run = Run("sh", "-c", script)
     answer = await run.answer(ONE)
     assert (answer.kind, answer.text, answer.detail) == (kind, text, detail)
-    assert run.ends == [(ONE, detail)]
     assert run.output.decode("utf-8", "replace") == (text or "")
+
+
+@pytest.mark.parametrize("limit", [1, 70_000, 1_000_000])
+async def test_a_command_that_floods_is_ended_with_its_children(limit: int, tmp_path: Path) -> None:
+    """Nothing beyond the limit is passed on, only an answer is kept, and the turn has failed."""
+    pids = tmp_path / "pids"
+    script = f"echo $$ > {pids}; sleep 60 & echo $! >> {pids}; exec yes"
+    run = Run("sh", "-c", script, output_bytes_max=limit)
+    answer = await run.answer(ONE)
+    assert (answer.kind, answer.detail) == ("failed", {"outputBytesMax": limit})
+    assert len(run.output) == limit
+    assert answer.text is not None
+    assert len(answer.text) <= ANSWER_BYTES_MAX + len("\n[... cut]")
+    await wait_gone(await read_pids(pids, 2))
+
+
+async def test_a_flood_takes_no_memory() -> None:
+    """What is beyond the answer is let go as it comes."""
+    command = ("head", "-c", "200000000", "/dev/zero")
+    sizes: list[int] = []
+    agent = CommandAgent(
+        command, {}, 30, lambda chunk: sizes.append(len(chunk)), output_bytes_max=300_000_000
+    )
+    tracemalloc.start()
+    with anyio.fail_after(30):
+        answer = await agent.answer(ONE, lambda: None)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (answer.kind, sum(sizes)) == ("completed", 200_000_000)
+    assert peak_bytes < 20_000_000
+
+
+async def test_a_command_inherits_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what is listed, the locale, and what is passed by name; the message is in no variable."""
+    for name in ("AWS_SECRET_ACCESS_KEY", "WAKEFOLD_WEBHOOK_SECRET", "PASSED", "LD_PRELOAD_"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("LC_TIME", "C")
+    monkeypatch.setenv("WAKEFOLD_NO_CHECKPOINT", "1")
+    script = "import json, os; print(json.dumps(dict(os.environ)))"
+    given = Input({}, NOON_MS, "the whole message", (("a", NOON_MS),))
+    seen: list[dict[str, str]] = []
+    for passed in ((), ("PASSED", "NOT_SET")):
+        answer = await Run(*python(script), pass_env=passed).answer(given)
+        seen.append(json.loads(answer.text or ""))
+    ours = {*ENVIRONMENT, "WAKEFOLD_SOURCE", "WAKEFOLD_OCCURRENCES"}
+    ours |= {"WAKEFOLD_SCHEDULE_ID", "WAKEFOLD_OCCURRENCE_AT"}
+    left = {name for name in seen[0] if name not in INHERITED and not name.startswith("LC_")}
+    assert left == ours
+    assert {"PATH", "LC_TIME", "WAKEFOLD_NO_CHECKPOINT"} <= set(seen[0])
+    assert set(seen[1]) - set(seen[0]) == {"PASSED"}
+    assert "the whole message" not in str(seen)
 
 
 @pytest.mark.parametrize("over", [0, 1, 200_000])
@@ -215,6 +285,11 @@ async def test_what_a_command_did_stands_in_the_log() -> None:
     assert life.host.trouble is None
     reasons = [data["reason"] for data in data_of(store.events, "turn/end")]
     assert reasons == [{"kind": "failed", "exitStatus": 3}] * 2
+    took_ms = [data["durationMs"] for data in data_of(store.events, "step/end")]
+    assert took_ms == [answer.duration_ms for _, answer in run.ends]
+    traced = trace_deliveries(store.events).values()
+    assert [delivery.duration_ms for delivery in traced] == took_ms
+    assert "agent/inbox/spliced" not in types_of(store.events[-2:]), "a command is never run again"
     assert [given.occurrences for given, _ in run.ends] == [(("a", NOON_MS - 1),), (("e", NOON_MS),)]
     said = [str(data["message"]) for data in data_of(store.events, "assistant/message")]
     assert [name in text for name, text in zip(("a\\n", "e\\n"), said, strict=True)] == [True, True]
@@ -228,7 +303,7 @@ async def test_the_time_limit_ends_a_command_and_its_children(tmp_path: Path) ->
     run = Run("sh", "-c", script, seconds_max=0.8)
     answer = await run.answer(ONE)
     assert answer == Answer("begun\n", "failed", {"secondsMax": 0.8})
-    assert run.ends == [(ONE, {"secondsMax": 0.8})]
+    assert 800 <= run.duration_ms < 10_000
     await wait_gone(await read_pids(pids, 2))
 
 

@@ -59,7 +59,7 @@ def rule_of(content: bytes) -> SnapshotRule:
 
 def seal(body: bytes) -> bytes:
     """A body under a checksum that is right."""
-    return f"wakefold-checkpoint 1 {sha256(body).hexdigest()}\n".encode() + body
+    return f"wakefold-checkpoint 2 {sha256(body).hexdigest()}\n".encode() + body
 
 
 def forge(**changes: object) -> bytes:
@@ -68,10 +68,10 @@ def forge(**changes: object) -> bytes:
     return seal(json.dumps({**document, **changes}).encode())
 
 
-def test_the_format_of_version_1_stays_as_it_is() -> None:
+def test_the_format_of_version_2_stays_as_it_is() -> None:
     """Field by field; whoever changes one counts the version up."""
     head, _, body = encode_checkpoint(rich(), PREFIX).partition(b"\n")
-    assert head + b"\n" == f"wakefold-checkpoint 1 {sha256(body).hexdigest()}\n".encode()
+    assert head + b"\n" == f"wakefold-checkpoint 2 {sha256(body).hexdigest()}\n".encode()
     message = (
         '{"content":[{"type":"text","text":"hello"}],'
         '"source":{"kind":"plugin","plugin":"tool-schedule"},"role":"user","id":"m"}'
@@ -96,11 +96,11 @@ def test_the_format_of_version_1_stays_as_it_is() -> None:
         ],
         "seen_ids": ["t", "e", "done"],
         "last_accepted_at_ms": T,
-        "inbox": [{"message": message, "queued_at_ms": 5}],
+        "inbox": [{"message": message, "queued_at_ms": 5, "earlier_offers": 0}],
         "turn": 3,
         "turn_open": True,
         "step": None,
-        "current": {"message": message, "queued_at_ms": 5},
+        "current": {"message": message, "queued_at_ms": 5, "earlier_offers": 0},
         "reset_kinds": ["user", "a2a"],
         "wakeups": {
             "consecutive": 0,
@@ -149,10 +149,10 @@ def test_a_message_that_no_json_tells_is_not_written() -> None:
         (b"wakefold-checkpoint", "not_a_checkpoint"),
         (b'{"type":"session","version":0}\n', "not_a_checkpoint"),
         (b"wakefold-checkpoints 1 00\n{}", "not_a_checkpoint"),
-        (b"wakefold-checkpoint 2 00\n{}", "unknown_version"),
+        (b"wakefold-checkpoint 1 00\n{}", "unknown_version"),
         (b"wakefold-checkpoint 01 00\n{}", "unknown_version"),
-        (b"wakefold-checkpoint 1\n{}", "bad_checksum"),
-        (b"wakefold-checkpoint 1 00\n{}", "bad_checksum"),
+        (b"wakefold-checkpoint 2\n{}", "bad_checksum"),
+        (b"wakefold-checkpoint 2 00\n{}", "bad_checksum"),
         (seal(b"{}").replace(b"\n", b" more\n"), "bad_checksum"),
         (seal(b"{}") + b"\n", "bad_checksum"),
         (seal(b"{}"), "malformed"),
@@ -199,9 +199,11 @@ WAKEUPS = {
         {"records": [{**EVERY, "every_seconds": 299}]},
         {"records": [{**EVERY, "every_seconds": 2**53}]},
         {"last_accepted_at_ms": 10**15},
-        {"inbox": [{"message": "{", "queued_at_ms": 5}]},
-        {"inbox": [{"message": "[]", "queued_at_ms": 5}]},
-        {"inbox": [{"message": "[" * 100_000, "queued_at_ms": 5}]},
+        {"inbox": [{"message": "{", "queued_at_ms": 5, "earlier_offers": 0}]},
+        {"inbox": [{"message": "[]", "queued_at_ms": 5, "earlier_offers": 0}]},
+        {"inbox": [{"message": "{}", "queued_at_ms": 5, "earlier_offers": -1}]},
+        {"inbox": [{"message": "{}", "queued_at_ms": 5}]},
+        {"inbox": [{"message": "[" * 100_000, "queued_at_ms": 5, "earlier_offers": 0}]},
         {"current": {"message": "{}"}},
         {"wakeups": {**WAKEUPS, "total": 2}},
         {"wakeups": {**WAKEUPS, "consecutive": 2}},

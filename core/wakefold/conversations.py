@@ -21,12 +21,12 @@ from wakefold.events import (
     Record,
     encode_change,
 )
-from wakefold.framing import read_frame
-from wakefold.instants import MAX_SAFE_INTEGER, format_instant, read_safe_integer
+from wakefold.framing import frame_time, read_frame
+from wakefold.instants import MAX_SAFE_INTEGER, read_safe_integer
 from wakefold.ledger import Ledger, accept_dispatch, evolve
 from wakefold.outcomes import either
 from wakefold.rejections import LogFault
-from wakefold.zones import canonicalize_zone, format_local
+from wakefold.zones import canonicalize_zone
 
 INBOX_SPLICED: Final = "agent/inbox/spliced"
 TURN_START: Final = "turn/start"
@@ -62,12 +62,19 @@ class Input(Struct, frozen=True):
     """One message in the inbox, `message` as the log holds it.
 
     `occurrences` are the reminders that it delivers, as (id, epoch ms): none for a person's word.
+    `earlier_offers` counts the turns that took it and put it back (`offers`).
     """
 
     message: Json
     queued_at_ms: int
     text: str
     occurrences: tuple[tuple[str, int], ...] = ()
+    earlier_offers: int = 0
+
+    def matches(self, other: Input) -> bool:
+        """Whether both are one message, by its id; what has none matches nothing, itself neither."""
+        name = self.message.get("id")
+        return isinstance(name, str) and name == other.message.get("id")
 
 
 class Conversation(Struct, frozen=True):
@@ -105,7 +112,7 @@ def follow(conversation: Conversation, event: Event) -> Conversation:
     return _stand(conversation, turn=turn, turn_open=conversation.turn_open, step=step)
 
 
-def read_input(message: Json, queued_at_ms: int) -> Input:
+def read_input(message: Json, queued_at_ms: int, earlier_offers: int = 0) -> Input:
     """A message of the inbox as it is understood: its text, and the reminders that it delivers."""
     content = message.get("content")
     blocks = map(_object, content) if isinstance(content, list) else ()
@@ -114,7 +121,7 @@ def read_input(message: Json, queued_at_ms: int) -> Input:
     source = _object(message.get("source"))
     ours = source.get("kind") == "plugin" and source.get("plugin") in _REMINDER_PLUGINS
     occurrences = read_frame(text) if ours else ()
-    return Input(message, queued_at_ms, text, occurrences)
+    return Input(message, queued_at_ms, text, occurrences, earlier_offers)
 
 
 def make_message(message_id: str, text: str, source: Json) -> Json:
@@ -129,9 +136,9 @@ def name_person(rpc_id: str, client_time_zone: str | None) -> Json:
     return source if client_time_zone is None else {**source, "clientTimeZone": client_time_zone}
 
 
-def queue_input(conversation: Conversation, message: Json) -> Draft:
-    """The splice that puts a message at the end of the inbox."""
-    start = len(conversation.inbox)
+def queue_input(conversation: Conversation, message: Json, *, first: bool = False) -> Draft:
+    """The splice that puts a message at the end of the inbox, or before all others."""
+    start = 0 if first else len(conversation.inbox)
     return Draft(INBOX_SPLICED, {"target": _TARGET, "start": start, "inserted": [message]})
 
 
@@ -180,12 +187,16 @@ EndKind = Literal["completed", "failed", "interrupted"]
 
 
 def end_turn(
-    conversation: Conversation, kind: EndKind, detail: Json | None = None
+    conversation: Conversation,
+    kind: EndKind,
+    detail: Json | None = None,
+    duration_ms: int | None = None,
 ) -> tuple[Draft, ...]:
     """The events that close the open turn, none if no turn is open.
 
     `interrupted` is for a turn that a crash left open: nobody knows what came of it. The released
-    package reads no more than the kind of the others, so that `detail` is kept of a failed turn alone.
+    package reads no more than the kind of the others, so that `detail` is kept of a failed turn alone,
+    and refuses a turn's end with a duration, so that its step's end tells it.
     """
     if not conversation.turn_open:
         return ()
@@ -193,7 +204,8 @@ def end_turn(
     end = Draft(TURN_END, {"turn": conversation.turn, "reason": reason})
     if conversation.step is None:
         return (end,)
-    return (Draft(STEP_END, {"turn": conversation.turn, "step": conversation.step}), end)
+    took: Json = {} if duration_ms is None else {"durationMs": duration_ms}
+    return (Draft(STEP_END, {"turn": conversation.turn, "step": conversation.step, **took}), end)
 
 
 def list_missing_dispatches(conversation: Conversation, ledger: Ledger) -> tuple[Dispatch, ...]:
@@ -278,7 +290,7 @@ def _splice(conversation: Conversation, fields: Json, event: Event) -> Conversat
         return conversation
     inbox = conversation.inbox
     taken = inbox[start : start + removed]
-    given = tuple(read_input(_object(message), event.time_ms) for message in inserted)
+    given = tuple(_take_in(conversation, _object(message), event.time_ms) for message in inserted)
     return Conversation(
         seed_length=conversation.seed_length,
         inbox=inbox[:start] + given + inbox[start + removed :],
@@ -289,15 +301,19 @@ def _splice(conversation: Conversation, fields: Json, event: Event) -> Conversat
     )
 
 
+def _take_in(conversation: Conversation, message: Json, time_ms: int) -> Input:
+    """A message that comes into the inbox, or comes back from the open turn that took it."""
+    given, taken = read_input(message, time_ms), conversation.current
+    if taken is None or not taken.matches(given):
+        return given
+    return read_input(message, time_ms, taken.earlier_offers + 1)
+
+
 def _read_time(message_id: str, now_ms: int, source: Json) -> Json:
     """The reading that tells the agent the time, and the zone of the person who spoke, if known."""
     zone = source.get("clientTimeZone")
-    text = f"It is {format_instant(now_ms)}.\nThe time zone of this request is not known."
-    if isinstance(zone, str) and canonicalize_zone(zone) == zone:
-        text = (
-            f"It is {_read_clock(now_ms, zone)}.\n"
-            f"Dates and times of this request that name no zone are those of {zone}."
-        )
+    known = zone if isinstance(zone, str) and canonicalize_zone(zone) == zone else None
+    text = frame_time(now_ms, known)
     return make_message(
         message_id,
         text,
@@ -308,13 +324,6 @@ def _read_time(message_id: str, now_ms: int, source: Json) -> Json:
             "sections": [{"name": "time-context", "text": text}],
         },
     )
-
-
-def _read_clock(now_ms: int, zone: str) -> str:
-    try:
-        return format_local(now_ms, zone)
-    except ValueError:  # within a day of the calendar's ends
-        return format_instant(now_ms)
 
 
 def _object(value: object) -> Json:

@@ -1,4 +1,4 @@
-"""The message that wakes an agent (spec section 10).
+"""The message that wakes an agent (spec section 10), and the reading that tells it the time.
 
 This module decides the frame around a reminder: ids and prompts stand in it as JSON text, so that no
 prompt can start a line of its own. It refuses to judge a prompt's words: quoting is the protection,
@@ -14,6 +14,7 @@ from wakefold.events import Record
 from wakefold.instants import format_instant, parse_instant
 from wakefold.json_text import format_json, parse_json
 from wakefold.wakes import BatchDue, BatchEntry, OneShotDue
+from wakefold.zones import format_local
 
 _ONE_SHOT_LABEL: Final = "[SCHEDULE REMINDER]"
 _BATCH_LABEL: Final = "[SCHEDULE REMINDER BATCH]"
@@ -63,6 +64,17 @@ def frame_batch(entries: Iterable[BatchEntry]) -> str:
             f"reminders_json: {format_json(reminders)}",
         )
     )
+
+
+def frame_time(now_ms: int, zone: str | None) -> str:
+    """Two lines that tell the time, and the canonical zone of the person who spoke, if it is known."""
+    if zone is None:
+        return f"It is {format_instant(now_ms)}.\nThe time zone of this request is not known."
+    try:
+        clock = format_local(now_ms, zone)
+    except ValueError:  # within a day of the calendar's ends
+        clock = format_instant(now_ms)
+    return f"It is {clock}.\nDates and times of this request that name no zone are those of {zone}."
 
 
 def read_frame(text: str) -> tuple[tuple[str, int], ...]:

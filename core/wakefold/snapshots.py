@@ -4,7 +4,7 @@ This module decides the format, with its version and its checksum, and refuses w
 unknown, of another version, session or profile, or counted by other words. It refuses to judge whether
 the log still begins as it did: whoever has the log says what it began with (`Prefix`).
 
-The names in `_Document` and in records are the format of version 1; another format is
+The names in `_Document` and in records are the format of version 2; another format is
 another version.
 """
 
@@ -27,7 +27,7 @@ from wakefold.ledger import Ledger
 from wakefold.recurrence import MIN_EVERY_SECONDS, Profile
 from wakefold.wakeups import Wakeups
 
-VERSION: Final = 1
+VERSION: Final = 2
 """The version of the format that is written, and the only one that is read."""
 
 _NAME: Final = "wakefold-checkpoint"
@@ -86,6 +86,7 @@ class _Waiting(Struct, frozen=True, forbid_unknown_fields=True):
 
     message: str
     queued_at_ms: int
+    earlier_offers: int
 
 
 class _Counts(Struct, frozen=True, forbid_unknown_fields=True):
@@ -283,7 +284,7 @@ def _restore(document: _Document) -> Snapshot:
 
 def _write_down(given: Input) -> _Waiting:
     try:
-        return _Waiting(format_json(given.message), given.queued_at_ms)
+        return _Waiting(format_json(given.message), given.queued_at_ms, given.earlier_offers)
     except RecursionError as error:
         raise ValueError("a message nests too deeply") from error
 
@@ -295,4 +296,5 @@ def _read_back(waiting: _Waiting) -> Input:
         _refuse(error)
     if not isinstance(message, dict):
         raise _Unbelievable("malformed")
-    return read_input(message, waiting.queued_at_ms)
+    _require(waiting.earlier_offers >= 0)
+    return read_input(message, waiting.queued_at_ms, waiting.earlier_offers)

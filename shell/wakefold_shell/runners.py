@@ -90,7 +90,7 @@ class Runner:
             if store.delegation_depth > 0 and self._watchman is not None:
                 self._watchman.tell_inert(store.journal.header.id)
             agent = self._make_agent(self.directory, store.journal.header)
-            host = self._host = InboxHost(agent, on_idle=lambda: self._settle(host))
+            host = self._host = InboxHost(agent, on_idle=lambda: self._note_idle(host))
             limits = None if self._watchman is None else self._watchman.find_limits(self.directory)
             reading = Reading.under(self._profile, limits)
             keeper = CheckpointKeeper(store, reading, self._tell, wanted=self._checkpoint)
@@ -163,11 +163,18 @@ class Runner:
     def _rest(self, host: InboxHost, until_ms: int | None) -> None:
         self._settle(host)
         if not self._once:
-            self._tell_wait(until_ms)
+            self._tell_wait(until_ms if host.paused_until_ms is None else host.paused_until_ms)
+
+    def _note_idle(self, host: InboxHost) -> None:
+        if host.paused_until_ms is None:
+            self._settle(host)
+        else:
+            self._rest(host, host.paused_until_ms)
 
     def _settle(self, host: InboxHost) -> None:
         session = self._session
-        if session is None or not self._once or self._notices or host.busy:
+        at_work = host.busy and host.paused_until_ms is None
+        if session is None or not self._once or self._notices or at_work:
             return
         if session.resting:
             self.stop()

@@ -18,7 +18,13 @@ from wakefold import (
     preview,
 )
 from wakefold.conversations import CONVERSATION_TYPES
-from wakefold.deliveries import UNKNOWN_DELIVERY, Delivery, describe_end, trace_deliveries
+from wakefold.deliveries import (
+    UNKNOWN_DELIVERY,
+    Delivery,
+    describe_failure,
+    encode_delivery,
+    trace_deliveries,
+)
 from wakefold.receipts import DispatchReceipt, encode_receipt
 from wakefold.wakes import Upcoming
 from wakefold_shell.cli.options import (
@@ -93,7 +99,7 @@ def next_(
 def print_receipts(found: tuple[Delivered, ...]) -> None:
     """The receipts as a table for people."""
     print_table(
-        ("seq", "dispatched (UTC)", "occurrence (UTC)", "late", "delivery", "id", "prompt"),
+        ("seq", "dispatched (UTC)", "occurrence (UTC)", "late", "delivery", "took", "id", "prompt"),
         [
             (
                 str(each.entry.seq),
@@ -101,6 +107,7 @@ def print_receipts(found: tuple[Delivered, ...]) -> None:
                 show_instant(each.entry.receipt.occurrence_ms),
                 show_duration(each.entry.dispatched_at_ms - each.entry.receipt.occurrence_ms),
                 _show_delivery(each.delivery),
+                _show_took(each.delivery),
                 show_text(each.entry.receipt.schedule_id),
                 show_text(each.entry.receipt.prompt),
             )
@@ -110,15 +117,12 @@ def print_receipts(found: tuple[Delivered, ...]) -> None:
     print_line("session-local; handed-over: a turn took it and ended well, which is not to say read")
 
 
-def _name_failure(delivery: Delivery) -> dict[str, object]:
-    failed = delivery.outcome == "failed"
-    return {"failure": describe_end(delivery.detail)} if failed else {}
-
-
 def _show_delivery(delivery: Delivery) -> str:
-    if delivery.outcome != "failed":
-        return delivery.outcome
-    return show_text(describe_end(delivery.detail))
+    return show_text(describe_failure(delivery) or delivery.outcome)
+
+
+def _show_took(delivery: Delivery) -> str:
+    return "-" if delivery.duration_ms is None else show_duration(delivery.duration_ms)
 
 
 class Delivered(Struct, frozen=True):
@@ -157,8 +161,7 @@ def encode_receipts(found: tuple[Delivered, ...]) -> list[dict[str, object]]:
             **encode_receipt(each.entry.receipt),
             "dispatchedAt": show_time(each.entry.dispatched_at_ms),
             "lateMs": each.entry.dispatched_at_ms - each.entry.receipt.occurrence_ms,
-            "delivery": each.delivery.outcome,
-            **_name_failure(each.delivery),
+            **encode_delivery(each.delivery),
         }
         for each in found
     ]

@@ -10,7 +10,7 @@ import typer
 
 from wakefold import format_instant, parse_instant
 from wakefold.conversations import CONVERSATION_TYPES
-from wakefold.deliveries import UNKNOWN_DELIVERY, describe_end, trace_deliveries
+from wakefold.deliveries import UNKNOWN_DELIVERY, describe_failure, trace_deliveries
 from wakefold.zones import canonicalize_zone
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
@@ -238,9 +238,9 @@ def _tell_failures(directory: Path, views: object, line_bytes_max: int) -> None:
     last = {schedule_id: (at, found) for (schedule_id, at), found in traced.items()}
     for view in views:
         at_ms, delivery = last.get(view["id"], (0, UNKNOWN_DELIVERY))
-        if delivery.outcome == "failed":
-            what = f"{show_text(view['id'])}: its delivery of {format_instant(at_ms)}"
-            say(f"{what} {describe_end(delivery.detail)}.")
+        failure = describe_failure(delivery)
+        if failure is not None:
+            say(f"{show_text(view['id'])}: its delivery of {format_instant(at_ms)} {failure}.")
 
 
 def _present(values: dict[str, object]) -> dict[str, object]:

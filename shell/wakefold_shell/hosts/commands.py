@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import IO, Final
@@ -18,27 +18,33 @@ from wakefold.events import Json
 from wakefold.instants import format_instant
 from wakefold.json_text import format_json
 from wakefold_shell.errors import ShellError, explain_os_error
-from wakefold_shell.hosts.inboxes import Answer
+from wakefold_shell.hosts.inboxes import Answer, Hearing
 from wakefold_shell.hosts.streams import list_occurrences
 from wakefold_shell.processes import end_process, start_process
 
-ANSWER_BYTES_MAX: Final = 64 * 1024
-"""How much of a command's output the log keeps as the agent's answer; the rest is passed on only."""
+OUTPUT_BYTES_MAX: Final = 16 * 1024 * 1024
+"""How much a command may write by default before it is ended."""
+
+INHERITED: Final = frozenset(
+    {"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER"}
+    | {"WAKEFOLD_LINE_BYTES_MAX", "WAKEFOLD_NO_CHECKPOINT"}  # so that both read a session alike
+)
+"""What a command inherits of this process's environment, beside `LC_*`: no secret is among it."""
 
 _PIPE_SECONDS: Final = 1.0  # for the rest of the output, once the command itself has ended
 _VARIABLE_CHARACTERS_MAX: Final = 96 * 1024  # a system refuses a longer variable
-_SINGLE: Final = ("WAKEFOLD_SCHEDULE_ID", "WAKEFOLD_OCCURRENCE_AT")
-_CUT: Final = "\n[... cut]"
 
 
 class CommandAgent:
     """Runs a command for each input: the message on its standard input, no shell in between.
 
-    Its environment names the session (`WAKEFOLD_SESSION_ID`, `WAKEFOLD_SESSION`: the directory) and
-    what is delivered: `WAKEFOLD_OCCURRENCES`, JSON `[{id, occurrenceAt}]`, and for a single reminder
+    Of this process's environment it inherits what `INHERITED` lists and what is passed by name. The
+    rest names the session (`WAKEFOLD_SESSION_ID`, `WAKEFOLD_SESSION`: the directory) and what is
+    delivered: `WAKEFOLD_OCCURRENCES`, JSON `[{id, occurrenceAt}]`, and for a single reminder
     `WAKEFOLD_SCHEDULE_ID` and `WAKEFOLD_OCCURRENCE_AT`. Its output is the agent's answer, its exit
-    status is kept in the log. The turn has begun when the command has been started, the message being
-    whole in its input by then. It is ended, with all that it started, after the time limit.
+    status and its duration are kept in the log. The turn has begun when the command has been started,
+    the message being whole in its input by then. It is ended, with all that it started, after the time
+    limit, and once it has written more than the output limit.
     """
 
     def __init__(
@@ -47,11 +53,15 @@ class CommandAgent:
         environment: Mapping[str, str],
         seconds_max: float,
         on_output: Callable[[bytes], None] = lambda _: None,
-        on_end: Callable[[Input, Json], None] = lambda *_: None,
+        on_end: Callable[[Input, Answer], None] = lambda *_: None,
+        *,
+        output_bytes_max: int = OUTPUT_BYTES_MAX,
+        pass_env: Collection[str] = (),
     ) -> None:
-        """The argument vector, what names the session, the time limit, and who is told of what."""
+        """The argument vector, what names the session, limits, listeners, and what else to inherit."""
         self._command, self._environment = list(command), dict(environment)
-        self._seconds_max = seconds_max
+        self._passed = INHERITED.union(pass_env)
+        self._seconds_max, self._output_bytes_max = seconds_max, output_bytes_max
         self._tell_output, self._tell_end = on_output, on_end
 
     async def answer(self, given: Input, begin: Callable[[], None]) -> Answer:
@@ -69,44 +79,54 @@ class CommandAgent:
         try:
             await anyio.lowlevel.checkpoint()  # cancelled meanwhile: no turn begins
             begin()
+            start_seconds = anyio.current_time()
             said, detail = await self._attend(process)
+            duration_ms = round((anyio.current_time() - start_seconds) * 1000)
         finally:
             await end_process(process)
         failed = detail.get("exitStatus") != 0
-        self._tell_end(given, detail)
-        return Answer(said or None, "failed" if failed else "completed", detail)
+        answer = Answer(said, "failed" if failed else "completed", detail, duration_ms)
+        self._tell_end(given, answer)
+        return answer
 
     async def _start(self, given: Input, message: IO[bytes]) -> Process:
-        inherited = {name: value for name, value in os.environ.items() if name not in _SINGLE}
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if name in self._passed or name.startswith("LC_")
+        }
         environment = {**inherited, **self._environment, **_name_occurrences(given)}
         return await start_process(
             self._command, message, stdout=subprocess.PIPE, environment=environment
         )
 
-    async def _attend(self, process: Process) -> tuple[str, Json]:
-        """What the command says, and how it ends: by itself, or by the time limit."""
-        said = bytearray()
+    async def _attend(self, process: Process) -> tuple[str | None, Json]:
+        """What the command says, and how it ends: by itself, or by a limit."""
+        hearing, heard = Hearing(), anyio.Event()
 
-        async def listen() -> None:
+        async def listen(limit: anyio.CancelScope) -> None:
             assert process.stdout is not None  # noqa: S101 - asked for above
             async for chunk in process.stdout:
-                self._tell_output(chunk)
-                said.extend(chunk[: ANSWER_BYTES_MAX + 1 - len(said)])
+                left = self._output_bytes_max - hearing.size_bytes
+                hearing.hear(chunk)
+                self._tell_output(chunk[:left])
+                if len(chunk) > left:
+                    limit.cancel()
+                    return
             heard.set()
 
-        heard = anyio.Event()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(listen)
             with anyio.move_on_after(self._seconds_max) as limit:
+                tasks.start_soon(listen, limit)
                 await process.wait()
                 with anyio.move_on_after(_PIPE_SECONDS):  # something it left behind may hold the pipe
                     await heard.wait()
             tasks.cancel_scope.cancel()
-        text = said[:ANSWER_BYTES_MAX].decode("utf-8", "replace")
-        if len(said) > ANSWER_BYTES_MAX:
-            text += _CUT
+        if hearing.size_bytes > self._output_bytes_max:
+            return hearing.text, {"outputBytesMax": self._output_bytes_max}
         late = limit.cancelled_caught and process.returncode is None
-        return text, {"secondsMax": self._seconds_max} if late else {"exitStatus": process.returncode}
+        ended: Json = {"secondsMax": self._seconds_max}
+        return hearing.text, ended if late else {"exitStatus": process.returncode}
 
 
 def _name_occurrences(given: Input) -> dict[str, str]:

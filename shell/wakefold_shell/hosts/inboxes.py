@@ -35,19 +35,48 @@ from wakefold.conversations import (
     queue_input,
 )
 from wakefold.events import Json
+from wakefold.offers import offer_again, plan_offer
 from wakefold_shell.errors import ShellError, UnavailableError, UnconfirmedError
 from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Followup
 
+ANSWER_BYTES_MAX: Final = 64 * 1024
+"""How much of what an agent says from outside the log keeps as its answer."""
+
+_CUT: Final = "\n[... cut]"
 _ERROR_CHARACTERS_MAX: Final = 200
 
 
 class Answer(Struct, frozen=True):
-    """How an agent's turn ended: what it said, if anything, and what the log keeps of a failure."""
+    """How an agent's turn ended: what it said, if anything, and what the log keeps of a failure.
+
+    `duration_ms` is how long the agent took, where it tells.
+    """
 
     text: str | None = None
     kind: EndKind = "completed"
     detail: Json = {}
+    duration_ms: int | None = None
+
+
+class Hearing:
+    """What an agent outside says, as far as the log keeps it; of the rest, only how much it was."""
+
+    def __init__(self) -> None:
+        """Nothing is said yet."""
+        self.size_bytes = 0
+        self._kept = bytearray()
+
+    def hear(self, chunk: bytes) -> None:
+        """Some more."""
+        self.size_bytes += len(chunk)
+        self._kept.extend(chunk[: ANSWER_BYTES_MAX - len(self._kept)])
+
+    @property
+    def text(self) -> str | None:
+        """What was said, cut with a mark where it was too long; nothing for silence."""
+        cut = _CUT if self.size_bytes > ANSWER_BYTES_MAX else ""
+        return f"{self._kept.decode('utf-8', 'replace')}{cut}" or None
 
 
 class Agent(Protocol):
@@ -62,11 +91,20 @@ class Agent(Protocol):
         ...
 
 
+class RepeatableAgent:
+    """The base of an agent that knows a message which it is given again, so that nothing is done twice.
+
+    What comes to nothing with it is offered again, as often and as late as the core says (`offers`):
+    a turn that failed, or that a crash cut off.
+    """
+
+
 class InboxHost:
     """One agent, one turn at a time. `run` it with its session.
 
-    `on_idle` hears whenever no input is left; `trouble` is why the agent could not be reached.
-    `make_id` gives each message its id, unique in the session.
+    `on_idle` hears whenever no input is left, or none may be offered before `paused_until_ms`;
+    `trouble` is why the agent could not be reached. `make_id` gives each message its id, unique in the
+    session.
     """
 
     def __init__(
@@ -77,6 +115,7 @@ class InboxHost:
     ) -> None:
         """The agent, who hears that it is idle, and where the ids of messages come from."""
         self.trouble: Exception | None = None
+        self.paused_until_ms: int | None = None
         self._agent, self._tell_idle, self._make_id = agent, on_idle, make_id
         self._conversation = Conversation()
         self._taking_turns = False
@@ -156,7 +195,8 @@ class InboxHost:
         if ledger is None:
             return
         missing = list_missing_dispatches(conversation, ledger)
-        drafts = [*end_turn(conversation, "interrupted"), *map(draft_change, missing)]
+        ended = [*self._offer_again(), *end_turn(conversation, "interrupted")]
+        drafts = [*ended, *map(draft_change, missing)]
         if drafts:
             session.record(drafts)
 
@@ -170,6 +210,7 @@ class InboxHost:
         """Give turns while there are inputs; then the agent is idle."""
         try:
             while self._conversation.inbox:
+                await self._pause(session)
                 await session.wait_confirmed()
                 if session.owner.disposing:
                     return  # what waits is for the next life
@@ -189,6 +230,15 @@ class InboxHost:
         session.recompute()  # a session without reminders has words to make durable, too
         self._tell_idle()
 
+    async def _pause(self, session: Session) -> None:
+        """Leave the agent in peace until the first input may be offered, if it was offered before."""
+        wake = plan_offer(self._conversation.inbox[0], session.clock.read_ms())
+        if wake is not None:
+            self.paused_until_ms = wake.at_ms
+            self._tell_idle()
+            await session.clock.plan_sleep(wake.at_ms, wake.delay_ms)()
+            self.paused_until_ms = None
+
     async def _take_turn(self, session: Session) -> None:
         """One turn of the first input; raises where it has not begun, or cannot be written."""
         given = self._conversation.inbox[0]
@@ -201,7 +251,7 @@ class InboxHost:
         except Exception as trouble:
             if self._conversation.current is not given:
                 raise
-            answer = Answer(kind="failed", detail={"error": _describe(trouble)})
+            answer = Answer(kind="failed", detail={"error": describe_trouble(trouble)})
         if self._conversation.current is not given:
             raise UnavailableError("the agent ended a turn that it did not begin.")
         said = (
@@ -209,7 +259,13 @@ class InboxHost:
             if answer.text is None
             else [answer_turn(self._conversation, self._make_id(), answer.text)]
         )
-        session.record([*said, *end_turn(self._conversation, answer.kind, answer.detail)])
+        again = self._offer_again() if answer.kind == "failed" else ()
+        ended = end_turn(self._conversation, answer.kind, answer.detail, answer.duration_ms)
+        session.record([*said, *again, *ended])
+
+    def _offer_again(self) -> Sequence[Draft]:
+        """What puts the open turn's input back, if the agent can be asked twice."""
+        return offer_again(self._conversation) if isinstance(self._agent, RepeatableAgent) else ()
 
     async def _ask(self, given: Input, begin: Callable[[], None]) -> Answer:
         """What the agent answers; a cancellation that is of its own making is its failure."""
@@ -227,7 +283,7 @@ def load_conversation(session: Session) -> Conversation:
     return Conversation() if checkpoint is None else checkpoint.conversation
 
 
-def _describe(trouble: Exception) -> str:
+def describe_trouble(trouble: Exception) -> str:
     """An exception of the agent's, for the log; the one that matters of a group of one."""
     while isinstance(trouble, ExceptionGroup) and len(trouble.exceptions) == 1:
         trouble = trouble.exceptions[0]

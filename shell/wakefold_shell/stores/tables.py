@@ -143,7 +143,8 @@ def insert_line(connection: sqlite3.Connection, session_id: str, line: bytes) ->
     """One line of the log, in an open transaction, with what the outbox owes to it.
 
     A hand-over puts a row into the outbox for each occurrence, whose key refuses a second one; the
-    turn that takes the message marks it. `sqlite3.IntegrityError` for a seq or an occurrence twice.
+    turn that takes the message marks it, and unmarks it where it puts the message back.
+    `sqlite3.IntegrityError` for a seq or an occurrence twice.
     """
     row = read_row(line, _OUTBOX_TYPES)
     key = format_json(session_id)
@@ -152,7 +153,12 @@ def insert_line(connection: sqlite3.Connection, session_id: str, line: bytes) ->
         return
     for given in follow(Conversation(), row).inbox:
         message_id, message = str(given.message.get("id")), format_json(given.message)
-        for schedule_id, occurrence_ms in given.occurrences:
+        back = connection.execute(
+            "UPDATE outbox SET taken_seq = NULL WHERE session_id = ? AND message_id = ?"
+            " AND taken_seq IS NOT NULL",
+            (key, message_id),
+        )
+        for schedule_id, occurrence_ms in () if back.rowcount else given.occurrences:
             connection.execute(
                 "INSERT INTO outbox VALUES (?, ?, ?, ?, ?, NULL)",
                 (key, format_json(schedule_id), occurrence_ms, message_id, message.encode()),

@@ -1,0 +1,57 @@
+"""Offers: whether and when an input is offered again whose turn came to nothing (spec section 8).
+
+This module decides how often an agent is offered one input, and how long it is left in peace before it
+is offered that input again. It refuses to know why a turn failed, and which agents may be asked twice.
+Count and pause are read from the log: the input goes back to the head of the inbox, and the event that
+puts it there tells when. A restart forgets neither.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from wakefold.conversations import Conversation, Draft, Input, queue_input
+from wakefold.wakes import Wake
+
+PAUSES_SECONDS: Final = (10, 60, 300, 1800)
+"""How long each offer but the first waits after the one before it."""
+
+OFFERS_MAX: Final = len(PAUSES_SECONDS) + 1
+"""How often one input is offered in all."""
+
+
+def offer_again(conversation: Conversation) -> tuple[Draft, ...]:
+    """What puts the open turn's input back, before all others; nothing once it has had its offers.
+
+    Whoever writes it lets the turn's end follow in the same batch: where a crash cuts the batch, the
+    input waits or its turn is open, so that it is not lost, and asking again puts it back once. A
+    message without an id is never put back: nothing would tell how often it was offered.
+    """
+    given = conversation.current
+    if given is None or not given.matches(given) or given.earlier_offers + 1 >= OFFERS_MAX:
+        return ()
+    if any(given.matches(waiting) for waiting in conversation.inbox):
+        return ()
+    return (queue_input(conversation, given.message, first=True),)
+
+
+def find_offer_ms(given: Input) -> int | None:
+    """The instant (epoch ms) before which a waiting input is not offered again; `None`: no such."""
+    if given.earlier_offers == 0:
+        return None
+    return given.queued_at_ms + _find_pause_ms(given)
+
+
+def plan_offer(given: Input, now_ms: int) -> Wake | None:
+    """What to wait for before a waiting input is offered; `None`: it may be offered now.
+
+    Where the clock was set back meanwhile, no more than the pause is waited for.
+    """
+    at_ms = find_offer_ms(given)
+    if at_ms is None or at_ms <= now_ms:
+        return None
+    return Wake(at_ms, min(at_ms - now_ms, _find_pause_ms(given)))
+
+
+def _find_pause_ms(given: Input) -> int:
+    return PAUSES_SECONDS[min(given.earlier_offers, len(PAUSES_SECONDS)) - 1] * 1000
