@@ -34,6 +34,7 @@ from wakefold.framing import frame_decision
 from wakefold.instants import MAX_INSTANT_MS
 from wakefold.json_text import format_json, parse_json
 from wakefold.ledger import evolve, fold
+from wakefold.offers import offer_again
 from wakefold.receipts import list_receipts
 from wakefold.recurrence import Profile
 from wakefold.wakes import Wait, decide_due, list_dispatches, list_occurrences, plan_next_wake
@@ -137,6 +138,15 @@ class HostModel:
     def end(self, kind: EndKind) -> None:
         """The open turn ends, if one is open."""
         self.write(*end_turn(self.conversation, kind))
+
+    def come_to_nothing(self, kind: EndKind) -> None:
+        """The open turn ends, if one is open, and its input is offered again, if it may be."""
+        self.write(*offer_again(self.conversation), *end_turn(self.conversation, kind))
+
+    def fail_turn(self) -> None:
+        """The next turn comes to nothing."""
+        self.begin()
+        self.come_to_nothing("failed")
 
     def take_turn(self, kind: EndKind) -> None:
         """The next turn, from begin to end."""

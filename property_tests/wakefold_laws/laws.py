@@ -26,6 +26,7 @@ ROOMS: Final = (
     "clock",
     "zone",
     "conversation",
+    "offer",
     "session",
     "guard",
     "checkpoint",

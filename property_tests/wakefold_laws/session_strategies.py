@@ -67,7 +67,7 @@ _WORDS: Final[tuple[Deed, ...]] = tuple(
 _asides = st.lists(st.sampled_from(ASIDES), max_size=3)
 _ends: st.SearchStrategy[EndKind | None] = st.sampled_from(("completed", "failed", "interrupted", None))
 _turns = st.builds(partial(methodcaller, "live_turn"), _asides, _ends)
-_doings = st.sampled_from((*DEEDS, *ASIDES, *_WORDS, *_WORDS))
+_doings = st.sampled_from((*DEEDS, *ASIDES, *_WORDS, *_WORDS, HostModel.fail_turn))
 _LIVES: Final = st.lists(_doings | _doings | _turns | creates, min_size=10, max_size=24)
 _ZONES: Final = st.sampled_from(("Asia/Tokyo", "Asia/Tokyo", "Europe/Berlin", None))
 
