@@ -254,6 +254,9 @@ def test_a_dispatch_that_went_through_no_inbox_is_not_named() -> None:
         ({"error": "ValueError: no"}, "failed (ValueError: no)"),
         ({"exitStatus": 0, "error": "x"}, "failed with exit status 0"),
         ({"error": ""}, "failed ()"),
+        ({"outputBytesMax": 1000}, "was ended after 1000 bytes of output"),
+        ({"httpStatus": 503}, "failed with HTTP status 503"),
+        ({"kind": "interrupted"}, "was interrupted"),
     ],
 )
 def test_a_failed_turns_end_is_described_in_words(detail: Json, words: str) -> None:

@@ -284,7 +284,10 @@ def load_conversation(session: Session) -> Conversation:
 
 
 def describe_trouble(trouble: Exception) -> str:
-    """An exception of the agent's, for the log; the one that matters of a group of one."""
+    """An exception of the agent's, for the log: the one that matters of a group of one, and why."""
     while isinstance(trouble, ExceptionGroup) and len(trouble.exceptions) == 1:
         trouble = trouble.exceptions[0]
-    return f"{type(trouble).__name__}: {trouble}"[:_ERROR_CHARACTERS_MAX]
+    why: BaseException | None = trouble
+    while why is not None and not str(why):  # a library may leave the words to what was the cause
+        why = why.__cause__ or why.__context__
+    return f"{type(trouble).__name__}: {why or ''}"[:_ERROR_CHARACTERS_MAX]

@@ -12,7 +12,7 @@ import base64
 import hmac
 import ipaddress
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from hashlib import sha256
 from types import ModuleType
 from typing import Final
@@ -138,10 +138,7 @@ class WebhookAgent(RepeatableAgent):
                     ) as response,
                 ):
                     if response.status_code in _WELL:
-                        async for chunk in response.aiter_raw():
-                            hearing.hear(chunk)
-                            if hearing.size_bytes > ANSWER_BYTES_MAX:
-                                break
+                        await _listen(response.aiter_raw(), hearing)
                     return {"httpStatus": response.status_code}
         except TimeoutError:
             return {"secondsMax": self._seconds_max}
@@ -161,6 +158,15 @@ class WebhookAgent(RepeatableAgent):
             "Webhook-Timestamp": time_seconds,
             "Webhook-Signature": f"v1,{base64.b64encode(digest).decode('ascii')}",
         }
+
+
+async def _listen(chunks: AsyncIterator[bytes], hearing: Hearing) -> None:
+    """Hear an answer as far as it is kept."""
+    with anyio.CancelScope() as enough:
+        async for chunk in chunks:
+            hearing.hear(chunk)
+            if hearing.size_bytes > ANSWER_BYTES_MAX:
+                enough.cancel()  # no `break`: the stream's own iterators would be left open
 
 
 def _encode_body(session_id: str, given: Input) -> bytes:
