@@ -116,11 +116,16 @@ async def test_a_database_commits_a_hand_over_whole_or_not_at_all(tmp_path: Path
         store.append([Event("user/message", 2, NOON_MS, message)])
         assert await store.flush() is True
         assert count_rows(session) == (3, [('"a"', NOON_MS, 2)])
-        again = Event("agent/inbox/spliced", 3, NOON_MS, splice)
-        store.append([again])
+        store.append([Event("agent/inbox/spliced", 3, NOON_MS, splice)])
+        assert await store.flush() is True
+        assert count_rows(session) == (4, [('"a"', NOON_MS, None)]), (
+            "it was put back, to be offered again"
+        )
+        other = {**splice, "inserted": [{**message, "id": "m2"}]}
+        store.append([Event("agent/inbox/spliced", 4, NOON_MS, other)])
         with pytest.raises(StaleWriterError, match="twice"):
             await store.flush()
-        assert count_rows(session) == (3, [('"a"', NOON_MS, 2)])
+        assert count_rows(session) == (4, [('"a"', NOON_MS, None)])
 
 
 def count_rows(session: Path) -> tuple[int, list[tuple[str, int, int | None]]]:

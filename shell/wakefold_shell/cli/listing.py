@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from msgspec import Struct
@@ -52,6 +52,8 @@ from wakefold_shell.cli.progress import watch
 from wakefold_shell.cli.speech import print_line
 from wakefold_shell.errors import show_time
 from wakefold_shell.stores.journals import explain_corruption, fold_journal, keep_events, open_journal
+
+_FAILURE_CHARACTERS_MAX: Final = 300  # an error's own words, and whether there is another offer
 
 
 def receipts(
@@ -118,7 +120,7 @@ def print_receipts(found: tuple[Delivered, ...]) -> None:
 
 
 def _show_delivery(delivery: Delivery) -> str:
-    return show_text(describe_failure(delivery) or delivery.outcome)
+    return show_text(describe_failure(delivery) or delivery.outcome, _FAILURE_CHARACTERS_MAX)
 
 
 def _show_took(delivery: Delivery) -> str:

@@ -81,7 +81,6 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
     chosen = choose_target(deliver, target or [], secret_file, pass_env or [])
     line, clock = StatusLine(), choose_clock(now)
     limits = Limits(time_limit, output_limit, pass_env or [])
-    waits = Waits(clock, line)
     live_in = partial(
         Runner,
         make_agent=Delivery(chosen, limits, line, as_json=as_json).choose_agent,
@@ -94,7 +93,19 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
         line_bytes_max=line_bytes_max,
         tell=line.say,
     )
+    _own(session, root, live_in, Waits(clock, line), line, once=once)
 
+
+def _own(
+    session: Path | None,
+    root: Path | None,
+    live_in: Callable[..., Runner],
+    waits: Waits,
+    line: StatusLine,
+    *,
+    once: bool,
+) -> None:
+    """Live in one session or in all; exit 1 where a session of many could not be lived in once."""
     make_runner = partial(_make_runner, live_in, waits)
     body: Runner | Supervisor = make_runner(session or Path())
     if root is not None:
