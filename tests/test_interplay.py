@@ -52,6 +52,7 @@ from wakefold_laws.strategies import broken_logs, changes, json_values, logs
 from wakefold_shell.errors import JournalError
 from wakefold_shell.stores.journal_store import open_store
 from wakefold_shell.stores.journals import fold_journal, open_journal
+from web_services import SECRET, serving, status
 
 pytestmark = pytest.mark.needs("node")
 
@@ -482,12 +483,21 @@ def add_reason(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "data": {**row["data"], "reason": {"kind": "completed", "exitStatus": 0}}}
 
 
+def add_duration(row: dict[str, Any]) -> dict[str, Any]:
+    if row["type"] != "turn/end":
+        return row
+    return {**row, "data": {**row["data"], "durationMs": 7}}
+
+
 DEMANDS = {
     "a header tells how deep the session was delegated": Demand(strip_depth, "not a session header"),
     "each message tells how it joins the history": Demand(strip_surface, "surfaceOp"),
     "an answer tells which model gave it": Demand(strip_model, "model source"),
     "a completed turn's reason has its kind and nothing else": Demand(
         add_reason, "malformed .* turn/end"
+    ),
+    "a turn's end tells no duration, which its step's end may": Demand(
+        add_duration, "malformed .* turn/end"
     ),
 }
 
@@ -516,6 +526,24 @@ def test_a_session_written_here_is_taken_up_there(peer: Peer, tmp_path: Path, st
         with pytest.raises(RefusalError, match=demand.words):
             open_there(peer, lacking)
         assert open_here(lacking)[1] == there["state"]
+
+
+def test_a_message_that_is_offered_again_is_taken_up_there(peer: Peer, tmp_path: Path) -> None:
+    """It goes back into the inbox while its turn is open, and is the same message twice."""
+    session = tmp_path / "ours"
+    wakefold_json(
+        "create", "--session", session, "tea", "--after", "60", "--now", "2027-01-04T12:00:00Z"
+    )
+    secret = {"WAKEFOLD_WEBHOOK_SECRET": SECRET}
+    with serving(status(503), status(200, b"I shall tell them.")) as service:
+        for now in ("2027-01-04T12:01:00Z", "2027-01-04T12:01:10Z"):
+            at = ("--session", session, "--once", "--now", now)
+            wakefold("run", *at, "--deliver", "http", service.url, **secret)
+    journal = place_journal(peer, tmp_path / "there", read_frames(session / "session.jsonl"), "none")
+    there = open_there(peer, journal)
+    assert there["events"] == read_rows(journal)[1:]
+    assert [e["type"] for e in there["events"]].count("agent/inbox/spliced") == 4
+    assert_alike(peer, journal, there)
 
 
 def speak(turn: int, word: str) -> list[dict[str, Any]]:

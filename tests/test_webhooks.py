@@ -8,6 +8,7 @@ import json
 import ssl
 import tracemalloc
 from itertools import pairwise
+from pathlib import Path
 
 import anyio
 import pytest
@@ -15,7 +16,7 @@ import trustme
 from standardwebhooks.webhooks import Webhook as Verifier
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from journal_files import NOON, NOON_MS
+from journal_files import NOON, NOON_MS, create_at, write_session
 from memory_world import (
     HandClock,
     Life,
@@ -38,6 +39,7 @@ from wakefold_shell.clocks import SystemClock
 from wakefold_shell.errors import ShellError
 from wakefold_shell.hosts.inboxes import ANSWER_BYTES_MAX, Answer
 from wakefold_shell.hosts.webhooks import WebhookAgent, name_delivery, read_webhook
+from wakefold_shell.runners import Runner
 from web_services import (
     SECRET,
     Act,
@@ -436,3 +438,23 @@ async def test_a_crash_at_any_event_keeps_the_message() -> None:
         (told,) = trace_deliveries(store.events).values()
         assert told.outcome == "handed-over"
         assert told.offers <= 3
+
+
+async def test_a_runner_tells_until_when_it_leaves_the_agent_in_peace(tmp_path: Path) -> None:
+    """As it tells of any wait; ended in the pause it is gone at once."""
+    write_session(tmp_path, create_at(0))
+    clock, waits = HandClock(), list[int | None]()
+    with serving(DOWN) as service:
+        runner = Runner(tmp_path, lambda *_: agent_of(service), clock, on_wait=waits.append)
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(runner.run)
+                for offers, pause_seconds in enumerate(PAUSES_SECONDS[:2], 1):
+                    again_ms = clock.now_ms + pause_seconds * 1000
+                    await until(lambda: waits[-1:] == [again_ms])  # noqa: B023 - at once
+                    assert len(service.requests) == offers
+                    clock.move(again_ms)
+                await until(lambda: len(service.requests) == 3)
+                await until(lambda: (waits[-1] or 0) > clock.now_ms)
+                runner.stop()
+    assert len(service.requests) == 3
