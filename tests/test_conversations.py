@@ -38,7 +38,6 @@ from wakefold.conversations import (
     draft_change,
     end_turn,
     follow,
-    list_missing_dispatches,
     make_message,
     name_person,
     queue_input,
@@ -48,6 +47,7 @@ from wakefold.events import Create, Delete, Dispatch, Event, Json
 from wakefold.framing import frame_batch, frame_one_shot
 from wakefold.implied_zones import RequestZone, find_request_zone
 from wakefold.ledger import Ledger, fold, list_active
+from wakefold.recoveries import list_missing_dispatches
 from wakefold.recurrence import PUBLISHED
 from wakefold.wakes import BatchEntry
 from wakefold_shell.stores.journals import open_journal

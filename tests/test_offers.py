@@ -52,8 +52,10 @@ class Talk:
     def queue(self, message: Json) -> None:
         self.write(queue_input(self.conversation, message))
 
-    def begin(self) -> Input:
-        self.write(*begin_turn(self.conversation, self.now_ms, f"reading {len(self.events)}"))
+    def begin(self, *, repeatable: bool = True) -> Input:
+        reading_id = f"reading {len(self.events)}"
+        drafts = begin_turn(self.conversation, self.now_ms, reading_id, repeatable=repeatable)
+        self.write(*drafts)
         assert self.conversation.current is not None
         return self.conversation.current
 
@@ -102,6 +104,33 @@ def test_without_an_open_turn_nothing_is_put_back() -> None:
     assert len(offer_again(talk.conversation)) == 1
     talk.write(*end_turn(talk.conversation, "completed"))
     assert offer_again(talk.conversation) == ()
+
+
+def test_an_agent_that_would_not_know_it_again_is_asked_once() -> None:
+    """The turn's start says so, whoever reads the log later; only `true` says that it may be."""
+    talk = Talk()
+    talk.queue(MESSAGE)
+    talk.begin(repeatable=False)
+    assert offer_again(talk.conversation) == ()
+    assert "repeatable" not in str(talk.events)
+    for claim in (1, "true", None, False):
+        claimed = Event("turn/start", 0, T, {"turn": 1, "repeatable": claim})
+        assert not follow(Conversation(), claimed).repeatable
+
+
+def test_what_may_be_offered_again_is_known_as_long_as_the_turn_is_open() -> None:
+    """Through its steps and words; the next turn says it anew."""
+    talk = Talk()
+    talk.queue(MESSAGE)
+    talk.begin()
+    talk.write(Draft("step/end", {"turn": 1, "step": 1}), Draft("step/start", {"turn": 1, "step": 2}))
+    talk.queue(OTHER)
+    states = [talk.conversation]
+    talk.write(*end_turn(talk.conversation, "completed"))
+    states.append(talk.conversation)
+    talk.begin(repeatable=False)
+    states.append(talk.conversation)
+    assert [state.repeatable for state in states] == [True, False, False]
 
 
 def test_an_input_that_is_back_already_is_not_put_back_twice() -> None:

@@ -101,6 +101,7 @@ def test_the_format_of_version_2_stays_as_it_is() -> None:
         "turn_open": True,
         "step": None,
         "current": {"message": message, "queued_at_ms": 5, "earlier_offers": 0},
+        "repeatable": False,
         "reset_kinds": ["user", "a2a"],
         "wakeups": {
             "consecutive": 0,

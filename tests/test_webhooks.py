@@ -20,6 +20,7 @@ from journal_files import NOON, NOON_MS, create_at, write_session
 from memory_world import (
     HandClock,
     Life,
+    Listener,
     MemoryStore,
     at,
     data_of,
@@ -37,8 +38,10 @@ from wakefold.events import Json
 from wakefold.offers import OFFERS_MAX, PAUSES_SECONDS
 from wakefold_shell.clocks import SystemClock
 from wakefold_shell.errors import ShellError
+from wakefold_shell.hosts.absent import AbsentHost
 from wakefold_shell.hosts.inboxes import ANSWER_BYTES_MAX, Answer
 from wakefold_shell.hosts.webhooks import WebhookAgent, name_delivery, read_webhook
+from wakefold_shell.owner import Session
 from wakefold_shell.runners import Runner
 from web_services import (
     SECRET,
@@ -414,6 +417,46 @@ async def test_a_turn_that_was_cut_off_is_offered_again(end: str) -> None:
     first, second = service.requests
     assert first.body == second.body
     assert [reason["kind"] for reason in reasons_of(store)] == ["interrupted", "completed"]
+
+
+async def test_a_turn_of_another_agent_is_not_offered_to_a_webhook() -> None:
+    """A command that was cut off may have acted: who comes after it changes nothing."""
+    store = MemoryStore(at("a"))
+    agent = Listener()
+    agent.turn = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(Life(store, agent.take_turn).run)
+        await until(lambda: bool(agent.given))
+        tasks.cancel_scope.cancel()
+    with serving(FINE) as service:
+        await live_out(store, agent_of(service))
+    assert service.requests == []
+    (told,) = trace_deliveries(store.events).values()
+    assert (told.outcome, describe_failure(told)) == ("unknown", None)
+
+
+async def test_a_word_to_a_session_without_a_runner_loses_no_offer() -> None:
+    """Whoever ends the turn that a crash left open puts its message back, as the turn's start says."""
+    store, clock = MemoryStore(at("a")), HandClock()
+    with serving(hang, FINE) as service:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Life(store, agent_of(service), clock).run)
+            await until(lambda: len(service.requests) == 1)
+            tasks.cancel_scope.cancel()
+        absent = AbsentHost()
+        session = Session(store, absent, clock)
+        absent.follow(session)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(session.run)
+            await absent.say(session, "hello", None)
+            session.dispose()
+        assert trace_deliveries(store.events)["a", NOON_MS].outcome == "waiting"
+        async with living(Life(store, agent_of(service), clock)) as life:
+            await pass_pause(life, clock)
+            await life.rest()
+    first, second = service.requests
+    assert first.body == second.body
+    assert [reason["kind"] for reason in reasons_of(store)] == ["interrupted", "completed", "completed"]
 
 
 async def test_a_crash_at_any_event_keeps_the_message() -> None:

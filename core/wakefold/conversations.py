@@ -14,18 +14,12 @@ from msgspec import Struct
 from wakefold.events import (
     SCHEDULE_CHANGE,
     Change,
-    Dispatch,
     Event,
-    EveryRecord,
     Json,
-    Record,
     encode_change,
 )
 from wakefold.framing import frame_time, read_frame
 from wakefold.instants import MAX_SAFE_INTEGER, read_safe_integer
-from wakefold.ledger import Ledger, accept_dispatch, evolve
-from wakefold.outcomes import either
-from wakefold.rejections import LogFault
 from wakefold.zones import canonicalize_zone
 
 INBOX_SPLICED: Final = "agent/inbox/spliced"
@@ -82,7 +76,7 @@ class Conversation(Struct, frozen=True):
 
     The inbox is that of the own suffix, which begins at `seed_length`: what a parent session had
     waiting is the parent's. `turn` is the latest turn's number, `step` the open step of an open turn,
-    `current` what the open turn answers.
+    `current` what the open turn answers; `repeatable` says that its agent may be offered that again.
     """
 
     seed_length: int = 0
@@ -91,6 +85,7 @@ class Conversation(Struct, frozen=True):
     turn_open: bool = False
     step: int | None = None
     current: Input | None = None
+    repeatable: bool = False
 
 
 def follow(conversation: Conversation, event: Event) -> Conversation:
@@ -104,12 +99,16 @@ def follow(conversation: Conversation, event: Event) -> Conversation:
     if turn is None or turn == MAX_SAFE_INTEGER:  # none could follow that one
         return conversation
     if event.type == TURN_START:
-        return _stand(conversation, turn=turn, turn_open=True)
+        repeatable = fields.get("repeatable") is True
+        return _stand(conversation, turn=turn, turn_open=True, repeatable=repeatable)
     if event.type == TURN_END:
         return _stand(conversation, turn=turn, turn_open=False)
     begins = event.type == STEP_START and conversation.turn_open
     step = read_safe_integer(fields.get("step")) if begins else None
-    return _stand(conversation, turn=turn, turn_open=conversation.turn_open, step=step)
+    repeatable = conversation.repeatable
+    return _stand(
+        conversation, turn=turn, turn_open=conversation.turn_open, step=step, repeatable=repeatable
+    )
 
 
 def read_input(message: Json, queued_at_ms: int, earlier_offers: int = 0) -> Input:
@@ -142,15 +141,18 @@ def queue_input(conversation: Conversation, message: Json, *, first: bool = Fals
     return Draft(INBOX_SPLICED, {"target": _TARGET, "start": start, "inserted": [message]})
 
 
-def begin_turn(conversation: Conversation, now_ms: int, reading_id: str) -> tuple[Draft, ...]:
+def begin_turn(
+    conversation: Conversation, now_ms: int, reading_id: str, *, repeatable: bool = False
+) -> tuple[Draft, ...]:
     """The events with which the first input of the inbox begins its turn.
 
-    They end with the time-context reading of section 5.1, a message of the given id. `IndexError` for
-    an empty inbox.
+    They end with the time-context reading of section 5.1, a message of the given id. `repeatable` says
+    that the agent knows an input which it is given again. `IndexError` for an empty inbox.
     """
     taken = Draft(INBOX_SPLICED, {"target": _TARGET, "start": 0, "removedCount": 1, "inserted": []})
-    first, *rest = _open_turn(conversation, conversation.inbox[0].message, now_ms, reading_id)
-    return (first, taken, *rest)
+    start, *rest = _open_turn(conversation, conversation.inbox[0].message, now_ms, reading_id)
+    start = Draft(TURN_START, {**start.data, "repeatable": True}) if repeatable else start
+    return (start, taken, *rest)
 
 
 def record_word(
@@ -208,51 +210,6 @@ def end_turn(
     return (Draft(STEP_END, {"turn": conversation.turn, "step": conversation.step, **took}), end)
 
 
-def list_missing_dispatches(conversation: Conversation, ledger: Ledger) -> tuple[Dispatch, ...]:
-    """The dispatches that a crash cut off behind their messages, which wait in the inbox (section 8).
-
-    Such a message is not queued a second time. Where a dispatch would not stand for the occurrence
-    that the message names, it is left out: the owner decides, as if the message were not there.
-    """
-    missing: list[Dispatch] = []
-    for given in conversation.inbox:
-        for schedule_id, occurrence_ms in given.occurrences:
-            restored = _restore_dispatch(ledger, schedule_id, occurrence_ms, given.queued_at_ms)
-            if restored is not None:
-                dispatch, ledger = restored
-                missing.append(dispatch)
-    return tuple(missing)
-
-
-def _restore_dispatch(
-    ledger: Ledger, schedule_id: str, occurrence_ms: int, queued_at_ms: int
-) -> tuple[Dispatch, Ledger] | None:
-    """The dispatch of a queued message that stands for the occurrence named, and the ledger after it.
-
-    A batch was accepted when it was queued or, as foreign clocks tell it, when its first dispatch says.
-    """
-    record = ledger.records.get(schedule_id)
-    if record is None:
-        return None
-    accepted_ms = (queued_at_ms, ledger.last_accepted_at_ms)
-    for accepted_at_ms in accepted_ms if isinstance(record, EveryRecord) else (None,):
-        dispatch = Dispatch(schedule_id, accepted_at_ms)
-        if not _delivers(record, dispatch, occurrence_ms):
-            continue
-        event = Event(SCHEDULE_CHANGE, ledger.position, queued_at_ms, encode_change(dispatch))
-        after = either(evolve(ledger, event), lambda grown: grown, lambda _: None)
-        if after is not None:
-            return dispatch, after
-    return None
-
-
-def _delivers(record: Record, dispatch: Dispatch, occurrence_ms: int) -> bool:
-    try:
-        return accept_dispatch(record, dispatch).occurrence_ms == occurrence_ms
-    except LogFault:
-        return False
-
-
 def _open_turn(
     conversation: Conversation, message: Json, now_ms: int, reading_id: str
 ) -> tuple[Draft, ...]:
@@ -266,7 +223,12 @@ def _open_turn(
 
 
 def _stand(
-    conversation: Conversation, *, turn: int, turn_open: bool, step: int | None = None
+    conversation: Conversation,
+    *,
+    turn: int,
+    turn_open: bool,
+    step: int | None = None,
+    repeatable: bool = False,
 ) -> Conversation:
     """A turn or a step begins or ends; what the turn answers goes with the turn."""
     goes_on = turn_open and conversation.turn_open and turn == conversation.turn
@@ -277,6 +239,7 @@ def _stand(
         turn_open=turn_open,
         step=step,
         current=conversation.current if goes_on else None,
+        repeatable=repeatable and turn_open,
     )
 
 
@@ -298,6 +261,7 @@ def _splice(conversation: Conversation, fields: Json, event: Event) -> Conversat
         turn_open=conversation.turn_open,
         step=conversation.step,
         current=taken[0] if taken and conversation.turn_open else conversation.current,
+        repeatable=conversation.repeatable,
     )
 
 

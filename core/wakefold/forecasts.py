@@ -17,7 +17,6 @@ from wakefold.conversations import (
     REMINDER_SOURCE,
     USER_MESSAGE,
     Conversation,
-    list_missing_dispatches,
     name_person,
 )
 from wakefold.events import (
@@ -38,6 +37,7 @@ from wakefold.instants import MAX_INSTANT_MS
 from wakefold.ledger import EMPTY, Ledger, evolve, list_active
 from wakefold.outcomes import either
 from wakefold.owners import Owner
+from wakefold.recoveries import list_missing_dispatches
 from wakefold.requests import make_record, read_create_request
 from wakefold.views import View, list_views
 from wakefold.wakes import BatchDue, OneShotDue, Wait, decide_due, list_dispatches, plan_next_wake

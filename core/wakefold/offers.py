@@ -23,11 +23,12 @@ OFFERS_MAX: Final = len(PAUSES_SECONDS) + 1
 def offer_again(conversation: Conversation) -> tuple[Draft, ...]:
     """What puts the open turn's input back, before all others; nothing once it has had its offers.
 
+    Nor for an agent that would not know it again: the turn's start says which (`repeatable`).
     Whoever writes it lets the turn's end follow in the same batch: where a crash cuts the batch, the
     input waits or its turn is open, so that it is not lost, and asking again puts it back once. A
     message without an id is never put back: nothing would tell how often it was offered.
     """
-    given = conversation.current
+    given = conversation.current if conversation.repeatable else None
     if given is None or not given.matches(given) or given.earlier_offers + 1 >= OFFERS_MAX:
         return ()
     if any(given.matches(waiting) for waiting in conversation.inbox):

@@ -117,6 +117,7 @@ class _Document(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     turn_open: bool
     step: int | None
     current: _Waiting | None
+    repeatable: bool
     reset_kinds: tuple[str, ...]
     wakeups: _Counts
 
@@ -149,6 +150,7 @@ def encode_checkpoint(checkpoint: Checkpoint, prefix: Prefix) -> bytes:
         turn_open=conversation.turn_open,
         step=conversation.step,
         current=None if current is None else _write_down(current),
+        repeatable=conversation.repeatable,
         reset_kinds=checkpoint.reset_kinds,
         wakeups=_Counts(
             counted.consecutive,
@@ -274,6 +276,7 @@ def _restore(document: _Document) -> Snapshot:
             turn_open=document.turn_open,
             step=document.step,
             current=None if current is None else _read_back(current),
+            repeatable=document.repeatable,
         ),
         wakeups=_restore_wakeups(document.wakeups),
         reset_kinds=document.reset_kinds,

@@ -21,13 +21,13 @@ from wakefold.conversations import (
     USER_MESSAGE,
     Conversation,
     follow,
-    list_missing_dispatches,
     make_message,
     name_person,
 )
 from wakefold.deliveries import trace_deliveries
 from wakefold.events import Event, EveryRecord, Record
 from wakefold.framing import frame_batch, frame_one_shot, read_frame
+from wakefold.recoveries import list_missing_dispatches
 from wakefold.wakes import (
     BatchEntry,
 )

@@ -23,7 +23,6 @@ from wakefold.conversations import (
     draft_change,
     end_turn,
     follow,
-    list_missing_dispatches,
     make_message,
     name_person,
     queue_input,
@@ -36,6 +35,7 @@ from wakefold.json_text import format_json, parse_json
 from wakefold.ledger import evolve, fold
 from wakefold.offers import offer_again
 from wakefold.receipts import list_receipts
+from wakefold.recoveries import clear_up
 from wakefold.recurrence import Profile
 from wakefold.wakes import Wait, decide_due, list_dispatches, list_occurrences, plan_next_wake
 from wakefold_laws.log_model import renew
@@ -114,10 +114,11 @@ class HostModel:
         self.messages[message["id"]] = ()
         self.write(queue_input(self.conversation, message))
 
-    def begin(self) -> None:
+    def begin(self, *, repeatable: bool = False) -> None:
         """The next turn, if none is open and anything waits."""
         if self.conversation.inbox and not self.conversation.turn_open:
-            self.write(*begin_turn(self.conversation, self.clock_ms, f"{self.name()} reading"))
+            reading_id = f"{self.name()} reading"
+            self.write(*begin_turn(self.conversation, self.clock_ms, reading_id, repeatable=repeatable))
 
     def speak_up(self, source: Json) -> None:
         """A word that no host queued: somebody speaks into a turn, or between turns."""
@@ -144,8 +145,8 @@ class HostModel:
         self.write(*offer_again(self.conversation), *end_turn(self.conversation, kind))
 
     def fail_turn(self) -> None:
-        """The next turn comes to nothing."""
-        self.begin()
+        """The next turn, of an agent that may be asked again, comes to nothing."""
+        self.begin(repeatable=True)
         self.come_to_nothing("failed")
 
     def take_turn(self, kind: EndKind) -> None:
@@ -173,8 +174,7 @@ class HostModel:
 
     def clear_up(self) -> None:
         """What a host does first when it comes back."""
-        missing = list_missing_dispatches(self.conversation, self.ledger)
-        self.write(*end_turn(self.conversation, "interrupted"), *map(draft_change, missing))
+        self.write(*clear_up(self.conversation, self.ledger))
 
     def reopen(self, length: int) -> HostModel:
         """The session as it comes back if all from some event on was never durable."""

@@ -51,7 +51,6 @@ def live_on(host: HostModel, script: list[Attempt]) -> Iterator[tuple[HostModel,
 
     What comes is the host as it is before each turn, and the input that is offered.
     """
-    host.come_to_nothing("interrupted")
     host.clear_up()
     for attempt in script:
         if not host.conversation.inbox:
@@ -61,7 +60,7 @@ def live_on(host: HostModel, script: list[Attempt]) -> Iterator[tuple[HostModel,
         if wake is not None:
             host.clock_ms += wake.delay_ms
         yield host, given
-        host.begin()
+        host.begin(repeatable=True)
         before = len(host.events)
         if attempt.end == "failed":
             host.come_to_nothing("failed")
@@ -71,7 +70,6 @@ def live_on(host: HostModel, script: list[Attempt]) -> Iterator[tuple[HostModel,
             messages = host.messages
             host = host.reopen(before if attempt.end is None else before + attempt.cut)
             host.messages = messages
-            host.come_to_nothing("interrupted")
             host.clear_up()
         host.clock_ms = max(host.clock_ms + attempt.late_ms, 0)
 
@@ -111,7 +109,7 @@ def no_input_is_lost_before_its_last_offer(host: HostModel, script: list[Attempt
         host = living
         names.add(given.message["id"])
         assert sum(given.matches(waiting) for waiting in host.conversation.inbox) == 1
-    host.come_to_nothing("interrupted")
+    host.clear_up()
     waiting = [given.message["id"] for given in host.conversation.inbox]
     assert len(waiting) == len(set(waiting))
     turns, well = count_turns(host)

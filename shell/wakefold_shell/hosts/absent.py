@@ -16,6 +16,7 @@ from wakefold.conversations import (
     name_person,
     record_word,
 )
+from wakefold.offers import offer_again
 from wakefold_shell.errors import UnconfirmedError
 from wakefold_shell.hosts.inboxes import load_conversation
 from wakefold_shell.owner import Session
@@ -53,13 +54,20 @@ class AbsentHost:
     async def say(self, session: Session, text: str, client_time_zone: str | None) -> str:
         """Write a person's word as a turn that nobody answers; its id, once it is durable.
 
+        A turn that a crash left open ends with it, and what it took waits again if it may.
+
         The session must be running, and be followed. Raises what the store raises, and
         `UnconfirmedError`.
         """
         message_id = str(uuid4())
         message = make_message(message_id, text, name_person(str(uuid4()), client_time_zone))
         now_ms = session.clock.read_ms()
-        session.record(record_word(self._conversation, message, now_ms, str(uuid4())))
+        session.record(
+            [
+                *offer_again(self._conversation),
+                *record_word(self._conversation, message, now_ms, str(uuid4())),
+            ]
+        )
         if not await session.confirm():
             raise UnconfirmedError
         return message_id

@@ -26,16 +26,15 @@ from wakefold.conversations import (
     Input,
     answer_turn,
     begin_turn,
-    draft_change,
     end_turn,
     follow,
-    list_missing_dispatches,
     make_message,
     name_person,
     queue_input,
 )
 from wakefold.events import Json
 from wakefold.offers import offer_again, plan_offer
+from wakefold.recoveries import clear_up
 from wakefold_shell.errors import ShellError, UnavailableError, UnconfirmedError
 from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Followup
@@ -191,12 +190,8 @@ class InboxHost:
 
     def _clear_up(self, session: Session) -> None:
         """Write what a crash cut off; a log that cannot be read is left as it is."""
-        conversation, ledger = self._conversation, session.owner.ledger
-        if ledger is None:
-            return
-        missing = list_missing_dispatches(conversation, ledger)
-        ended = [*self._offer_again(), *end_turn(conversation, "interrupted")]
-        drafts = [*ended, *map(draft_change, missing)]
+        ledger = session.owner.ledger
+        drafts = () if ledger is None else clear_up(self._conversation, ledger)
         if drafts:
             session.record(drafts)
 
@@ -244,7 +239,9 @@ class InboxHost:
         given = self._conversation.inbox[0]
 
         def begin() -> None:
-            session.record(begin_turn(self._conversation, session.clock.read_ms(), self._make_id()))
+            now_ms, reading_id = session.clock.read_ms(), self._make_id()
+            repeatable = isinstance(self._agent, RepeatableAgent)
+            session.record(begin_turn(self._conversation, now_ms, reading_id, repeatable=repeatable))
 
         try:
             answer = await self._ask(given, begin)
@@ -259,13 +256,9 @@ class InboxHost:
             if answer.text is None
             else [answer_turn(self._conversation, self._make_id(), answer.text)]
         )
-        again = self._offer_again() if answer.kind == "failed" else ()
+        again = offer_again(self._conversation) if answer.kind == "failed" else ()
         ended = end_turn(self._conversation, answer.kind, answer.detail, answer.duration_ms)
         session.record([*said, *again, *ended])
-
-    def _offer_again(self) -> Sequence[Draft]:
-        """What puts the open turn's input back, if the agent can be asked twice."""
-        return offer_again(self._conversation) if isinstance(self._agent, RepeatableAgent) else ()
 
     async def _ask(self, given: Input, begin: Callable[[], None]) -> Answer:
         """What the agent answers; a cancellation that is of its own making is its failure."""
