@@ -37,8 +37,6 @@ from wakefold_shell.stores.rows import Header
 _VARIABLE: Final = "WAKEFOLD_WEBHOOK_SECRET"
 """Where the webhook's secret is looked for if no file is named."""
 
-OUTPUT_BYTES_DEFAULT: Final = OUTPUT_BYTES_MAX
-
 
 class Deliver(StrEnum):
     """Who gets the messages."""
@@ -89,8 +87,8 @@ class Limits(Struct, frozen=True):
     """What a command or a POST is allowed."""
 
     seconds_max: float
-    output_bytes_max: int
-    pass_env: Collection[str]
+    output_bytes_max: int = OUTPUT_BYTES_MAX
+    pass_env: Collection[str] = ()
 
 
 class Delivery:

@@ -13,7 +13,6 @@ import anyio
 import typer
 
 from wakefold_shell.cli.delivering import (
-    OUTPUT_BYTES_DEFAULT,
     Deliver,
     DeliverOption,
     Delivery,
@@ -40,6 +39,7 @@ from wakefold_shell.cli.options import (
 )
 from wakefold_shell.cli.waiting import StatusLine, Waits
 from wakefold_shell.guarding import NO_GUARD_LINE, Watchman
+from wakefold_shell.hosts.commands import OUTPUT_BYTES_MAX
 from wakefold_shell.runners import Runner
 from wakefold_shell.supervisors import Supervisor
 
@@ -62,7 +62,7 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
     root: RootOption = None,
     deliver: DeliverOption = Deliver.STDOUT,
     time_limit: TimeLimitOption = 600.0,
-    output_limit: OutputLimitOption = OUTPUT_BYTES_DEFAULT,
+    output_limit: OutputLimitOption = OUTPUT_BYTES_MAX,
     pass_env: PassEnvOption = None,
     secret_file: SecretFileOption = None,
     once: OnceOption = False,
@@ -87,7 +87,7 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
         clock=clock,
         profile=profile.profile,
         store=store,
-        watchman=_choose_watchman(config, root, line, no_guard=no_guard),
+        watchman=choose_watchman(config, root, line, no_guard=no_guard),
         once=once,
         checkpoint=not no_checkpoint,
         line_bytes_max=line_bytes_max,
@@ -118,9 +118,10 @@ def _make_runner(live_in: Callable[..., Runner], waits: Waits, directory: Path) 
     return live_in(directory, on_wait=partial(waits.note, directory))
 
 
-def _choose_watchman(
+def choose_watchman(
     config: Path | None, root: Path | None, line: StatusLine, *, no_guard: bool
 ) -> Watchman | None:
+    """The guard of this process; its absence is told."""
     if no_guard:
         line.print(NO_GUARD_LINE)
         return None
