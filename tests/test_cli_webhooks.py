@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import ssl
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +15,9 @@ import pytest
 import trustme
 from standardwebhooks.webhooks import Webhook as Verifier
 
-from command import said, wakefold, wakefold_json
+from command import EXECUTABLE, said, wakefold, wakefold_json
 from journal_files import NOON, create_at, create_every, write_session
-from web_services import SECRET, WebService, serving, status
+from web_services import SECRET, WebService, hang, serving, status
 
 FINE = status(200, b"I shall tell them.")
 DOWN = status(503)
@@ -80,6 +84,43 @@ def test_once_leaves_a_failed_message_for_the_next_run(tmp_path: Path) -> None:
     (receipt,) = read_receipts(tmp_path)
     assert (receipt["delivery"], receipt["offers"]) == ("handed-over", 2)
     assert read_types(tmp_path).count("schedule/change") == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_runner_that_ends_in_a_post_leaves_it_to_the_next(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """It does not wait for the answer; the next one makes the same request once the pause is over."""
+    write_session(tmp_path, create_at(0))
+    with serving(hang, FINE) as service:
+        now = ("--now", AT.format(seconds=7))
+        command = [
+            EXECUTABLE,
+            "run",
+            "--session",
+            str(tmp_path),
+            *now,
+            "--deliver",
+            "http",
+            service.url,
+        ]
+        with subprocess.Popen(
+            command, env={**os.environ, "WAKEFOLD_WEBHOOK_SECRET": SECRET}, stderr=subprocess.DEVNULL
+        ) as runner:
+            while not service.requests:
+                assert runner.poll() is None
+                time.sleep(0.01)
+            runner.send_signal(number)
+            assert runner.wait(3) == (0 if number == signal.SIGTERM else -signal.SIGKILL)
+        (receipt,) = read_receipts(tmp_path)
+        assert receipt["delivery"] == "under-way"
+        assert run_http(tmp_path, service, seconds=8) == ""
+        (receipt,) = read_receipts(tmp_path)
+        assert receipt["failure"].startswith("was interrupted, 1 of 5 offers, again at ")
+        assert run_http(tmp_path, service, seconds=18) == ""
+    first, second = service.requests
+    assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
+    assert read_receipts(tmp_path)[0]["delivery"] == "handed-over"
 
 
 @pytest.mark.parametrize("store", ["zstd", "sqlite"])

@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import ssl
+import subprocess
+import sys
 import tracemalloc
 from itertools import pairwise
 from pathlib import Path
@@ -300,6 +302,19 @@ def test_a_secret_of_another_form_is_refused_and_not_shown(secret: str) -> None:
     with pytest.raises(ShellError, match="must be whsec_ and 24 to 64 random bytes") as refused:
         read_webhook("https://example.com/", secret)
     assert len(secret) < 8 or secret not in str(refused.value)
+
+
+def test_without_its_library_one_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(ShellError, match=r"needs the extra 'http': pip install 'wakefold\[http\]'"):
+        read_webhook("https://example.com/", SECRET)
+
+
+def test_its_library_is_loaded_by_nobody_else() -> None:
+    """Neither by the command that could need it, nor by its module."""
+    look = "import sys, wakefold_shell.cli.running; print({'httpx2', 'httpcore2'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 # When it is asked again.
