@@ -27,7 +27,8 @@ from wakefold.events import (
     EveryRecord,
     encode_change,
 )
-from wakefold.rejections import LogRule, Rejection, RuleFault
+from wakefold.rejections import LogRule, Rejection
+from wakefold.rule_faults import RuleFault
 from wakefold.signals import Signal
 from wakefold.tools import StepAnswer, ToolStep
 from wakefold_laws.conformance import SKIPPED_TAGS

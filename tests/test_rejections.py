@@ -21,7 +21,6 @@ from wakefold.rejections import (
     NotFuture,
     PersistenceUncertain,
     Rejection,
-    RuleFault,
     TimeOutOfRange,
     TimezoneConfirmationRequired,
     describe_log_rule,
@@ -29,6 +28,7 @@ from wakefold.rejections import (
     error_value,
     shorten,
 )
+from wakefold.rule_faults import RuleFault
 
 SELECTOR = (
     "Give exactly one of after_seconds, at and every_seconds beside the prompt, "
@@ -115,6 +115,18 @@ SENTENCES: list[tuple[Rejection, str, str]] = [
     ),
 ]
 
+CRON_FIELD = (
+    "The {} of expression takes *, numbers from {}, ranges such as {}, steps such as */2, "
+    "and lists of those with commas (given 5)."
+)
+CRON_FIELDS: list[tuple[RuleFault, str, str]] = [
+    ("cron_minute", "minute", "0-59"),
+    ("cron_hour", "hour", "0-23"),
+    ("cron_day", "day of month", "1-31"),
+    ("cron_month", "month", "1-12"),
+    ("cron_weekday", "day of week", "0-7"),
+]
+
 RULE_SENTENCES: list[tuple[RuleFault, tuple[str, ...], str]] = [
     ("not_positive_seconds", (), "after_seconds must be a whole number above 0 (given 5)."),
     ("not_whole_seconds", (), "every_seconds must be a whole number (given 5)."),
@@ -127,6 +139,37 @@ RULE_SENTENCES: list[tuple[RuleFault, tuple[str, ...], str]] = [
     ("no_such_date", (), "5 is no real date and time: look at the calendar."),
     ("local_time_skipped", ("A", "B"), "5 does not exist, the clocks skip it: use A or B."),
     ("not_trimmed_id", (), "An id is non-empty text without white space around it (given 5)."),
+    (
+        "daily_keys",
+        (),
+        'daily takes {"time": "09:00:00", "time_zone": "Europe/Berlin"} (given 5).',
+    ),
+    (
+        "weekly_keys",
+        (),
+        (
+            'weekly takes {"weekdays": [1, 5], "time": "09:00:00", "time_zone": "Europe/Berlin"} '
+            "(given 5)."
+        ),
+    ),
+    (
+        "cron_keys",
+        (),
+        'cron takes {"expression": "0 9 * * 1-5", "time_zone": "Europe/Berlin"} (given 5).',
+    ),
+    ("rule_time", (), "time must read like 09:00:00 or 09:00:00.000 (given 5)."),
+    (
+        "weekdays",
+        (),
+        "weekdays is a list of numbers from 1 (Monday) to 7 (Sunday), each once (given 5).",
+    ),
+    (
+        "cron_fields",
+        (),
+        "expression must have five fields: minute, hour, day of month, month, day of week (given 5).",
+    ),
+    *((fault, (), CRON_FIELD.format(name, numbers, numbers)) for fault, name, numbers in CRON_FIELDS),
+    ("no_date_ever", (), "No date ever matches 5: look at the day and the month."),
 ]
 
 LOG_SENTENCES: list[tuple[LogRule, str]] = [

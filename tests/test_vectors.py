@@ -17,7 +17,9 @@ MAY_BE_SKIPPED = {"icu-julian", "tzdb-release-sensitive", "not-in-tzdb"}
 @pytest.mark.parametrize(
     "name",
     [
+        "calendar_next",
         "create",
+        "cron_parse",
         "decision",
         "decode",
         "fold",

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from wakefold.instants import format_instant, is_representable
 from wakefold.json_text import format_json
+from wakefold.rule_faults import RuleFault, describe_rule_fault
 
 LogRule = Literal[
     "not_an_object",
@@ -34,19 +35,6 @@ LogRule = Literal[
     "batches_too_close",
 ]
 """Each way in which a schedule stream can break spec sections 3, 4 and 9."""
-
-RuleFault = Literal[
-    "not_positive_seconds",
-    "not_whole_seconds",
-    "at_shape",
-    "at_keys",
-    "at_date",
-    "at_time",
-    "no_such_date",
-    "local_time_skipped",
-    "not_trimmed_id",
-]
-"""Each way in which a request's rule can be wrong."""
 
 
 class Coded(Struct, frozen=True, tag_field="code"):
@@ -170,10 +158,6 @@ class LogFault(Exception):
 
 _SHOWN_CHARACTERS_MAX: Final = 80
 
-_FORMS: Final = (
-    "2027-02-01T09:00:00Z, 2027-02-01T09:00:00+01:00, or "
-    '{"date": "2027-02-01", "time": "09:00:00", "time_zone": "Europe/Berlin"}'
-)
 
 _LOG_SENTENCES: Final[dict[LogRule, str]] = {
     "not_an_object": "a schedule change must be a JSON object",
@@ -219,7 +203,7 @@ def describe_rejection(rejection: Rejection) -> str:
                 f"and no other key (given: {given})."
             )
         case InvalidRule():
-            return _describe_rule(rejection)
+            return describe_rule_fault(rejection.fault, rejection.value, rejection.alternatives)
         case InvalidTimeZone(value=value):
             return (
                 f"{value} is no known time zone: use UTC or an IANA Area/Location name "
@@ -273,31 +257,6 @@ def _describe_confirmation(rejection: TimezoneConfirmationRequired) -> str:
         "This local time names no time_zone and none can be implied "
         f"(session: {rejection.session_time_zone}; clients: {clients}): name time_zone."
     )
-
-
-def _describe_rule(rejection: InvalidRule) -> str:
-    value = rejection.value
-    match rejection.fault:
-        case "not_positive_seconds":
-            return f"after_seconds must be a whole number above 0 (given {value})."
-        case "not_whole_seconds":
-            return f"every_seconds must be a whole number (given {value})."
-        case "at_shape" | "at_keys":
-            near = "".join(f" An hour from now is {text}." for text in rejection.alternatives)
-            return f"at takes forms such as {_FORMS} (given {value}).{near}"
-        case "at_date":
-            return f"date must read like 2027-02-01 (given {value})."
-        case "at_time":
-            return f"time must read like 09:00:00 or 09:00:00.000 (given {value})."
-        case "no_such_date":
-            return f"{value} is no real date and time: look at the calendar."
-        case "local_time_skipped":
-            either = " or ".join(rejection.alternatives)
-            return f"{value} does not exist, the clocks skip it: use {either}."
-        case "not_trimmed_id":
-            return f"An id is non-empty text without white space around it (given {value})."
-        case _:
-            assert_never(rejection.fault)
 
 
 def _instant(instant_ms: int) -> str:

@@ -25,6 +25,7 @@ ROOMS: Final = (
     "wake",
     "clock",
     "zone",
+    "calendar",
     "conversation",
     "offer",
     "session",

@@ -12,6 +12,10 @@ from typing import Any, Final, TypeVar
 from returns.pipeline import is_successful
 from returns.result import Result, Success
 
+from wakefold.calendar_requests import read_calendar_rule
+from wakefold.calendar_rules import CalendarRule, make_pattern
+from wakefold.calendars import find_next
+from wakefold.cron_expressions import CronExpression, parse_cron
 from wakefold.events import (
     Create,
     Event,
@@ -203,6 +207,20 @@ def _spell_stop(stop: Stop) -> object:
     }
 
 
+def run_cron_parse(case: Case) -> object:
+    """The canonical text and the values of an expression, if it may be a rule."""
+    text = case["expression"]
+    rule = read_calendar_rule("cron", {"expression": text, "time_zone": "UTC"}, NO_ZONE)
+    return _spell(rule, lambda _: _spell_cron(parse_cron(text).unwrap()))
+
+
+def run_calendar_next(case: Case) -> object:
+    """The next five occurrences of a rule as it was submitted."""
+    fields = {_snake(key): value for key, value in case["rule"].items() if key != "kind"}
+    rule = read_calendar_rule(case["rule"]["kind"], fields, NO_ZONE)
+    return _spell(rule, lambda read: _list_coming(read, case["after"]))
+
+
 RUNNERS: Final[dict[str, tuple[frozenset[str], Runner]]] = {
     name: (frozenset(fields.split()), run)
     for name, fields, run in (
@@ -227,9 +245,40 @@ RUNNERS: Final[dict[str, tuple[frozenset[str], Runner]]] = {
         ("guard_count", "events resetKinds now dayBoundaryOffsetMinutes expect", run_guard_count),
         ("guard_precheck", "events config call now expect", run_guard_precheck),
         ("guard_reap", "events config now expect", run_guard_reap),
+        ("cron_parse", "expression expect", run_cron_parse),
+        ("calendar_next", "rule after expect", run_calendar_next),
     )
 }
 """By file: the fields that a case may have, and what runs it."""
+
+
+def _spell_cron(cron: CronExpression) -> Case:
+    return {
+        "canonical": cron.canonical,
+        "minutes": list(cron.minutes),
+        "hours": list(cron.hours),
+        "days": list(cron.days),
+        "months": list(cron.months),
+        "weekdays": list(cron.weekdays),
+        "dayStar": cron.day_star,
+        "weekdayStar": cron.weekday_star,
+    }
+
+
+def _list_coming(rule: CalendarRule, after_ms: int) -> list[str]:
+    found: list[str] = []
+    at_ms: int | None = after_ms
+    while at_ms is not None and len(found) < _COMING:
+        at_ms = find_next(make_pattern(rule), rule.time_zone, at_ms)
+        found += [] if at_ms is None else [format_instant(at_ms)]
+    return found
+
+
+_COMING: Final = 5
+
+
+def _snake(key: str) -> str:
+    return "time_zone" if key == "timeZone" else key
 
 
 def _require(result: Result[_Value, Any]) -> _Value:

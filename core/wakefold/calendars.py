@@ -1,0 +1,70 @@
+"""The instants at which a pattern of local times occurs in a zone (calendar.md section 1).
+
+This module decides what becomes of local times that the clocks skip or repeat: a skipped one does not
+occur, a repeated one occurs at the earlier instant. The work for an answer does not grow with how long
+ago the last one was. It refuses to know what is asked for and what was accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whenever import Instant, PlainDateTime, Time
+
+from wakefold.wall_patterns import WallPattern, list_dates, list_dates_back
+from wakefold.zones import Resolved, resolve_local
+
+_CHANGE_HOURS_MAX: Final = 26  # clocks were never set further at once: a whole day, over the date line
+
+
+def find_next(pattern: WallPattern, zone: str, after_ms: int) -> int | None:
+    """The first occurrence strictly after an instant; `None` if year 9999 ends before.
+
+    The zone must be canonical and known (`zones.canonicalize_zone`).
+    """
+    start = _read_local(after_ms, zone)
+    times = list(map(_make_time, pattern.times_ms))
+    local = (date.at(time) for date in list_dates(pattern, start.date()) for time in times)
+    coming = _resolve((one for one in local if one >= start), zone)
+    return next((at_ms for at_ms in coming if at_ms > after_ms), None)
+
+
+def find_latest(pattern: WallPattern, zone: str, until_ms: int) -> int | None:
+    """The last occurrence at or before an instant; `None` if there is none since year 1."""
+    start = max(_read_local(until_ms, zone), _read_ahead(until_ms, zone))
+    times = [_make_time(time_ms) for time_ms in reversed(pattern.times_ms)]
+    local = (date.at(time) for date in list_dates_back(pattern, start.date()) for time in times)
+    gone = _resolve((one for one in local if one <= start), zone)
+    return next((at_ms for at_ms in gone if at_ms <= until_ms), None)
+
+
+def _resolve(local: Iterable[PlainDateTime], zone: str) -> Iterator[int]:
+    """The instants of local times, without those that the clocks skip."""
+    for one in local:
+        resolution = resolve_local(one, zone)
+        if isinstance(resolution, Resolved):
+            yield resolution.instant_ms
+
+
+def _read_local(instant_ms: int, zone: str) -> PlainDateTime:
+    """The local reading of an instant; the end of the calendar where it lies beyond."""
+    try:
+        return Instant.from_timestamp(instant_ms, unit="millisecond").to_tz(zone).to_plain()
+    except ValueError:
+        return PlainDateTime.MIN if instant_ms < 0 else PlainDateTime.MAX
+
+
+def _read_ahead(instant_ms: int, zone: str) -> PlainDateTime:
+    """What the clocks would show had none been set since a while: they may have shown so much."""
+    before = _read_local(instant_ms - _CHANGE_HOURS_MAX * 3_600_000, zone)
+    try:
+        return before.add(hours=_CHANGE_HOURS_MAX, naive_arithmetic_ok=True)
+    except ValueError:
+        return PlainDateTime.MAX
+
+
+def _make_time(time_ms: int) -> Time:
+    seconds, milliseconds = divmod(time_ms, 1000)
+    minutes, second = divmod(seconds, 60)
+    return Time(minutes // 60, minutes % 60, second, nanosecond=milliseconds * 1_000_000)
