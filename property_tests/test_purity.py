@@ -88,7 +88,7 @@ def spell_everything() -> bytes:
         for now_ms in (NOW_MS, NOW_MS + 300_000, 4_000_000_000_000):
             decision = wakes.decide_due(ledger, now_ms).unwrap()
             lines.append(repr(decision))
-            if not isinstance(decision, wakes.Wait):
+            if isinstance(decision, wakes.OneShotDue | wakes.BatchDue):
                 lines.append(frame_decision(decision))
             lines.append(repr(wakes.plan_next_wake(ledger, now_ms)))
             lines += [repr(one) for one in wakes.preview(ledger, now_ms, 20)]

@@ -13,6 +13,7 @@ from returns.result import Result
 from wakefold.events import SCHEDULE_CHANGE, AtRecord, Event, EveryRecord, Json
 from wakefold.instants import format_instant
 from wakefold.ledger import Ledger, fold
+from wakefold.records import Standing
 from wakefold.recurrence import SEED, Profile
 
 _Value = TypeVar("_Value")
@@ -108,6 +109,7 @@ def at_record(name: str = "t", target_ms: int = T, prompt: str = "p t") -> AtRec
     return AtRecord(id=name, prompt=prompt, scheduled_at_ms=target_ms)
 
 
-def every_record(name: str = "e", target_ms: int = T, seconds: int = 300) -> EveryRecord:
-    """A fixed-rate reminder in memory."""
-    return EveryRecord(id=name, prompt=f"p {name}", every_seconds=seconds, scheduled_at_ms=target_ms)
+def every_record(name: str = "e", target_ms: int = T, seconds: int = 300, runs: int = 0) -> EveryRecord:
+    """A fixed-rate reminder in memory, after some dispatches."""
+    standing = Standing(runs=runs)
+    return EveryRecord(name, f"p {name}", seconds, target_ms, standing=standing)

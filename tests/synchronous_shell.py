@@ -69,7 +69,7 @@ class SynchronousShell:
         if self._unavailable:
             self.world.note_result(label, {"unavailable": True})
             return
-        opened = tool.open_call(name, arguments)
+        opened = tool.open_call(name, arguments, protocol=1)
         if not is_successful(opened):
             self.world.note_result(label, tool.answer_value(Failure(opened.failure())))
             return
@@ -156,7 +156,8 @@ class SynchronousShell:
 
     def _hand_over(self, handed: order.HandOver) -> list[fact.Signal]:
         try:
-            self.world.queue(handed.message)
+            if handed.message is not None:
+                self.world.queue(handed.message)
         except OSError:
             return [fact.FollowupFailed()]
         appended = all(self._append(change) == tool.Appended() for change in handed.changes)

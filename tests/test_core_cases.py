@@ -57,8 +57,9 @@ from wakefold import (
 from wakefold.events import Create, Delete, Json
 from wakefold.instants import format_instant
 from wakefold.json_text import parse_json
-from wakefold.ledger import EMPTY, accept_occurrence
+from wakefold.ledger import EMPTY
 from wakefold.rejections import InvalidPrompt, InvalidRule, NotFuture
+from wakefold.transitions import accept_occurrence
 from wakefold.wakes import BatchDue, OneShotDue, Wait
 from wakefold.zones import canonicalize_zone, format_local
 

@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 
 from core_logs import FIRST_MS, LAST_MS, T, after, at, created, deleted, dispatched, every, ok, refused
+from wakefold.edits import Edit, Pause, Resume, Skip, Snooze, StatedDispatch, Update
 from wakefold.events import (
     SCHEDULE_CHANGE,
     AfterRecord,
@@ -27,6 +28,7 @@ from wakefold.events import (
     read_change,
 )
 from wakefold.json_text import format_json
+from wakefold.records import CalendarRecord, StoredRule
 from wakefold.rejections import CorruptScheduleLog, LogFault, LogRule
 
 SAME_BOTH_WAYS: list[tuple[Change, str]] = [
@@ -93,22 +95,31 @@ def test_a_record_is_stored_under_its_kind(record: Record, kind: str) -> None:
 
 
 def test_the_unions_hold_what_the_page_names() -> None:
-    """Three kinds of record, two of them one-shots, and three operations."""
-    assert get_args(Record) == (AfterRecord, AtRecord, EveryRecord)
+    """Four kinds of record, two of them one-shots; three operations of version 1, six of version 2."""
+    assert get_args(Record) == (AfterRecord, AtRecord, EveryRecord, CalendarRecord)
     assert get_args(OneShotRecord) == (AfterRecord, AtRecord)
-    assert get_args(Change) == (Create, Delete, Dispatch)
+    assert get_args(Change) == (Create, Delete, Dispatch, *get_args(Edit))
+    assert get_args(Edit) == (StatedDispatch, Skip, Update, Pause, Resume, Snooze)
     assert SCHEDULE_CHANGE == "schedule/change"
 
 
 @pytest.mark.parametrize(
     ("union", "tag_field", "tags"),
     [
-        (Record, "kind", ["after", "at", "every"]),
-        (Change, "operation", ["create", "delete", "dispatch"]),
+        (Record, "kind", ["after", "at", "every", "calendar"]),
+        (StoredRule, "kind", ["after", "at", "every", "daily", "weekly", "cron"]),
+        (
+            Change,
+            "operation",
+            [
+                *("create", "delete", "dispatch"),
+                *("stated-dispatch", "skip", "update", "pause", "resume", "snooze"),
+            ],
+        ),
     ],
 )
 def test_the_tags_are_the_stored_names(union: object, tag_field: str, tags: list[str]) -> None:
-    """They are the storage format, spelt literally."""
+    """They are the storage format, spelt literally, where one name does not stand for two shapes."""
     configs = [member.__struct_config__ for member in get_args(union)]
     assert [config.tag for config in configs] == tags
     assert {config.tag_field for config in configs} == {tag_field}
@@ -183,7 +194,7 @@ REFUSED: list[tuple[LogRule, str, object]] = [
     *(("not_an_object", "$", data) for data in (None, True, 1, "x", [], [deleted("x")])),
     *(
         ("unknown_version", "$.version", _with(deleted("x"), version=version))
-        for version in (0, 2, 1.5, -1, True, "1", None, [1])
+        for version in (0, 3, 1.5, -1, True, "1", None, [1])
     ),
     ("unknown_version", "$.version", {}),
     ("unknown_version", "$.version", _without(deleted("x"), "version")),

@@ -26,7 +26,7 @@ from memory_world import (
     types_of,
     until,
 )
-from wakefold import Event, Record, Wait, decide_due, fold, frame_decision, list_active
+from wakefold import Event, Record, decide_due, fold, frame_decision, list_active
 from wakefold.conversations import (
     CONVERSATION_TYPES,
     REMINDER_SOURCE,
@@ -38,6 +38,7 @@ from wakefold.conversations import (
     queue_input,
 )
 from wakefold.deliveries import Delivery, trace_deliveries
+from wakefold.wakes import BatchDue, OneShotDue
 from wakefold_shell.errors import UnavailableError
 from wakefold_shell.hosts.inboxes import Answer
 from wakefold_shell.stores.journal_store import open_store
@@ -140,7 +141,7 @@ def queue_frame(*records: Record, queued_at_ms: int) -> list[Event]:
     """A log in which a message was queued and a crash cut off its dispatches."""
     store = MemoryStore(*records)
     decision = decide_due(fold(store.events).unwrap(), queued_at_ms).unwrap()
-    assert not isinstance(decision, Wait)
+    assert isinstance(decision, OneShotDue | BatchDue)
     message = make_message("m", frame_decision(decision), REMINDER_SOURCE)
     drafts = [queue_input(Conversation(), message)]
     return [*store.events, *number(drafts, len(store.events), queued_at_ms)]

@@ -34,10 +34,8 @@ from wakefold.events import AfterRecord, AtRecord, Dispatch, Event, EveryRecord,
 from wakefold.json_text import parse_json
 from wakefold.ledger import (
     EMPTY,
-    Accepted,
     Ledger,
     accept_dispatch,
-    accept_occurrence,
     evolve,
     find_shortest_interval,
     fold,
@@ -46,6 +44,7 @@ from wakefold.ledger import (
 )
 from wakefold.recurrence import PUBLISHED, SEED, Occurrence, Profile
 from wakefold.rejections import CorruptScheduleLog, LogFault
+from wakefold.transitions import Accepted, accept_occurrence
 
 CREATE_A = created(after("a"))
 CREATE_T = created(at("t"))
@@ -94,7 +93,7 @@ def test_a_dispatch_of_a_repeating_record_keeps_its_place() -> None:
     """The record goes on with its next target, in create order."""
     ledger = ledger_of(CREATE_E, CREATE_T, dispatched("e", T + 599_999))
     assert list_active(ledger) == (
-        EveryRecord("e", "p e", 300, T + 600_000),
+        every_record(target_ms=T + 600_000, runs=1),
         AtRecord("t", "p t", T),
     )
     assert ledger.last_accepted_at_ms == T + 599_999
@@ -139,7 +138,7 @@ CORRUPT = [
         "f",
         [CREATE_E, CREATE_F, dispatched("e", T + 1), dispatched("f", T)],
     ),
-    ("unknown_version", "$.version", None, [CREATE_A, {"version": 2}]),
+    ("unknown_version", "$.version", None, [CREATE_A, {"version": 3}]),
     ("bad_instant", "$.acceptedAt", None, [CREATE_E, {**dispatched("e", T), "acceptedAt": 1}]),
 ]
 
@@ -215,7 +214,7 @@ def test_a_one_shot_is_no_batch() -> None:
 @pytest.mark.parametrize(
     ("target_ms", "remaining"),
     [
-        (LAST_MS - 300_000, (EveryRecord("e", "p e", 300, LAST_MS),)),
+        (LAST_MS - 300_000, (every_record(target_ms=LAST_MS, runs=1),)),
         (LAST_MS - 299_999, ()),
         (LAST_MS, ()),
     ],
@@ -403,12 +402,12 @@ RECORD = every_record()
     [
         (at_record(), Dispatch("t"), Accepted(T, None)),
         (AfterRecord("a", "p", 30, T), Dispatch("a"), Accepted(T, None)),
-        (RECORD, Dispatch("e", T), Accepted(T, every_record(target_ms=T + 300_000))),
-        (RECORD, Dispatch("e", T + 299_999), Accepted(T, every_record(target_ms=T + 300_000))),
+        (RECORD, Dispatch("e", T), Accepted(T, every_record(target_ms=T + 300_000, runs=1))),
+        (RECORD, Dispatch("e", T + 299_999), Accepted(T, every_record(target_ms=T + 300_000, runs=1))),
         (
             RECORD,
             Dispatch("e", T + 300_000),
-            Accepted(T + 300_000, every_record(target_ms=T + 600_000)),
+            Accepted(T + 300_000, every_record(target_ms=T + 600_000, runs=1)),
         ),
         (every_record(target_ms=LAST_MS), Dispatch("e", LAST_MS), Accepted(LAST_MS, None)),
     ],

@@ -36,7 +36,7 @@ from wakefold.rejections import CorruptScheduleLog, LogRule
 CREATE_A = created(after("a", T + 5))
 CREATE_E = created(every("e"))
 FOREIGN = event(CREATE_A, kind="user/message")
-MALFORMED = {"version": 2}
+MALFORMED = {"version": 3}
 
 
 def _at_their_places(events: list[Event]) -> list[Event]:

@@ -92,6 +92,7 @@ def test_the_format_of_version_2_stays_as_it_is() -> None:
                 "prompt": "p e",
                 "every_seconds": 300,
                 "scheduled_at_ms": T + 300_000,
+                "standing": {"runs": 1},
             },
         ],
         "seen_ids": ["t", "e", "done"],

@@ -15,7 +15,7 @@ CONSUMER: Final = Path(__file__).parent / "typing" / "consumer.py"
 
 REVEALED: Final = [
     "int | None",
-    "OneShotDue | BatchDue",
+    "OneShotDue | BatchDue | SkipDue",
     "Result[Ledger, CorruptScheduleLog]",
     "Ledger",
     "Result[Ledger, CorruptScheduleLog]",
@@ -23,7 +23,7 @@ REVEALED: Final = [
     "Result[Event, CorruptScheduleLog]",
     "Result[Create | Delete | Dispatch, CorruptScheduleLog]",
     "tuple[AfterRecord | AtRecord | EveryRecord, ...]",
-    "Result[OneShotDue | BatchDue | Wait, TimeOutOfRange]",
+    "Result[OneShotDue | BatchDue | SkipDue | Wait, TimeOutOfRange]",
     "Result[str, TimeOutOfRange]",
     "Wake | None",
     "int",

@@ -360,7 +360,7 @@ def test_a_preview_changes_nothing() -> None:
     assert [u.record for u in found] == [
         every_record(),
         AfterRecord("a", "p a", 30, T + 1),
-        every_record(target_ms=T + 300_000),
+        every_record(target_ms=T + 300_000, runs=1),
     ]
     assert list(ledger.records) == ["e", "a"]
     assert ledger.last_accepted_at_ms is None

@@ -61,7 +61,7 @@ class ToolBench:
         }
 
     def _call(self, tool: Any, arguments: object) -> ToolAnswer:  # noqa: ANN401 - parsed JSON
-        opened = open_call(tool, arguments)
+        opened = open_call(tool, arguments, protocol=1)
         if not is_successful(opened):
             return Failure(opened.failure())
         if self._step.get("cancelled") == "before":

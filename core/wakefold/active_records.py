@@ -14,22 +14,34 @@ from typing import Final, cast
 from msgspec import Struct
 from rpds import HashTrieMap
 
-from wakefold.events import EveryRecord, OneShotRecord, Record
+from wakefold.calendar_rules import find_spacing_floor
+from wakefold.records import (
+    CalendarRecord,
+    EveryRecord,
+    OneShotRecord,
+    Record,
+    RecurringRecord,
+    find_due,
+)
 from wakefold.trees import Tree, plant
 
 
 class _Node(Struct, frozen=True, gc=False):
-    """The least targets and the shortest interval beneath a node, `inf` where there is none."""
+    """The least due instants and the shortest interval beneath a node, `inf` where there is none.
+
+    `late_ms` is the least instant from which on an occurrence may be too late to be delivered.
+    """
 
     one_shot_ms: float
     repeat_ms: float
+    late_ms: float
     every_seconds: float
     record: Record | None = None
     left: _Node | None = None
     right: _Node | None = None
 
 
-_NOTHING: Final = _Node(inf, inf, inf)
+_NOTHING: Final = _Node(inf, inf, inf, inf)
 
 
 class ActiveRecords(Mapping[str, Record]):
@@ -56,33 +68,39 @@ class ActiveRecords(Mapping[str, Record]):
 
     @property
     def one_shot_ms(self) -> int | None:
-        """The least target of the one-shots."""
+        """When the first of the one-shots is due."""
         return _read_sum(self._tree.root.one_shot_ms)
 
     @property
     def repeat_ms(self) -> int | None:
-        """The least target of the repeating records."""
+        """When the first of the recurring records is due."""
         return _read_sum(self._tree.root.repeat_ms)
 
     @property
     def every_seconds(self) -> int | None:
-        """The shortest interval of the repeating records."""
+        """An interval that no recurring record comes faster than."""
         return _read_sum(self._tree.root.every_seconds)
 
     def find_one_shot(self, until_ms: int) -> OneShotRecord | None:
-        """The one-shot of the least target, if that is not after an instant; of several the oldest."""
+        """The one-shot that is due first, if that is not after an instant; of several the oldest."""
         node = self._tree.root
         if node.one_shot_ms > until_ms:
             return None
         while node.left is not None and node.right is not None:
             node = node.left if node.left.one_shot_ms <= node.right.one_shot_ms else node.right
-        return None if isinstance(node.record, EveryRecord) else node.record
+        return None if isinstance(node.record, EveryRecord | CalendarRecord) else node.record
 
-    def list_repeats(self, until_ms: int) -> list[EveryRecord]:
-        """The repeating records of targets not after an instant, by target, the oldest first."""
+    def list_repeats(self, until_ms: int) -> list[RecurringRecord]:
+        """The recurring records that are due by an instant, the first first, then the oldest."""
         leaves = self._tree.list_leaves(lambda node: node.repeat_ms <= until_ms)
-        records = [leaf.record for leaf in leaves if isinstance(leaf.record, EveryRecord)]
-        return sorted(records, key=_target)
+        records = [leaf.record for leaf in leaves]
+        recurring = [one for one in records if isinstance(one, EveryRecord | CalendarRecord)]
+        return sorted(recurring, key=find_due)
+
+    def list_late(self, at_ms: int) -> list[Record]:
+        """Those whose occurrence may be too late by an instant, the one due first first."""
+        leaves = self._tree.list_leaves(lambda node: node.late_ms < at_ms)
+        return sorted((leaf.record for leaf in leaves if leaf.record is not None), key=find_due)
 
     def __getitem__(self, schedule_id: str) -> Record:
         """The record of an id that is active."""
@@ -146,17 +164,24 @@ def index_records(records: Mapping[str, Record]) -> ActiveRecords:
 
 
 def _make_leaf(record: Record) -> _Node:
+    due_ms: float = inf if record.standing.paused else find_due(record)
+    grace_seconds = record.options.grace_seconds
+    late_ms = inf if grace_seconds is None else due_ms + 1000 * grace_seconds
     if isinstance(record, EveryRecord):
-        return _Node(inf, record.scheduled_at_ms, record.every_seconds, record)
-    return _Node(record.scheduled_at_ms, inf, inf, record)
+        return _Node(inf, due_ms, late_ms, record.every_seconds, record)
+    if isinstance(record, CalendarRecord):
+        return _Node(inf, due_ms, late_ms, find_spacing_floor(record.rule), record)
+    return _Node(due_ms, inf, late_ms, inf, record)
 
 
 def _join(left: _Node, right: _Node) -> _Node:
     # `min` would cost a call each, ten times and more for every event: a fifth of what one takes.
-    one_ms, repeat_ms, seconds = left.one_shot_ms, left.repeat_ms, left.every_seconds
+    one_ms, repeat_ms, late_ms = left.one_shot_ms, left.repeat_ms, left.late_ms
+    seconds = left.every_seconds
     return _Node(
         one_ms if one_ms <= right.one_shot_ms else right.one_shot_ms,  # noqa: FURB136
         repeat_ms if repeat_ms <= right.repeat_ms else right.repeat_ms,  # noqa: FURB136
+        late_ms if late_ms <= right.late_ms else right.late_ms,  # noqa: FURB136
         seconds if seconds <= right.every_seconds else right.every_seconds,  # noqa: FURB136
         None,
         left,
@@ -166,7 +191,3 @@ def _join(left: _Node, right: _Node) -> _Node:
 
 def _read_sum(least: float) -> int | None:
     return None if least == inf else int(least)
-
-
-def _target(record: EveryRecord) -> int:
-    return record.scheduled_at_ms

@@ -16,6 +16,7 @@ from returns.result import Result
 
 from wakefold.active_records import index_records
 from wakefold.conversations import TURN_END
+from wakefold.edits import StatedDispatch, Update
 from wakefold.events import (
     SCHEDULE_CHANGE,
     Change,
@@ -23,16 +24,17 @@ from wakefold.events import (
     Delete,
     Dispatch,
     Event,
-    EveryRecord,
     Record,
     read_change,
 )
 from wakefold.guard import Guard, Refusal, Stop, admit, note_told, reap, watch
 from wakefold.guard_config import GuardConfig
 from wakefold.ledger import Ledger, accept_dispatch, fold
-from wakefold.recurrence import SEED, Profile
+from wakefold.records import find_interval, is_recurring
+from wakefold.recurrence import SEED, Profile, find_gate
 from wakefold.rejections import CorruptScheduleLog, LogFault
 from wakefold.seen_ids import index_ids
+from wakefold.transitions import accept_edit
 from wakefold.wakeups import HOUR_MS, find_day_start
 
 Limit = Literal["hourly", "floor", "consecutive", "per_day", "interval"]
@@ -40,7 +42,7 @@ Limit = Literal["hourly", "floor", "consecutive", "per_day", "interval"]
 
 
 class Refused(Struct, frozen=True, tag="refused"):
-    """A create that admission refuses."""
+    """A create, or an update, that admission refuses."""
 
     seq: int
     time_ms: int
@@ -155,29 +157,38 @@ class _Replay:
         elif isinstance(change, Delete):
             self._records.pop(change.id, None)
             self._end(change.id)
-        else:
+        elif isinstance(change, Dispatch | StatedDispatch):
             self._dispatch(change)
             self._times_ms.append(event.time_ms)
             limit = self._gone.get(change.id)
             if limit is not None:
                 self._findings.append(Prevented(event.seq, event.time_ms, change.id, limit))
                 return True
+        elif change.id in self._records:
+            gate_ms = find_gate(self._profile, self._last_accepted_at_ms)
+            edited = accept_edit(self._records[change.id], change, gate_ms)
+            if edited is not None and isinstance(change, Update):
+                self._ask(event, "schedule_update", edited)
+            self._keep(change.id, edited)
         return False
 
-    def _dispatch(self, dispatch: Dispatch) -> None:
+    def _dispatch(self, dispatch: Dispatch | StatedDispatch) -> None:
         record = self._records.get(dispatch.id)
         if record is None:
             return
-        remaining = accept_dispatch(record, dispatch).remaining
-        if dispatch.accepted_at_ms is not None:
+        if is_recurring(record) and dispatch.accepted_at_ms is not None:
             self._last_accepted_at_ms = dispatch.accepted_at_ms
+        self._keep(dispatch.id, accept_dispatch(record, dispatch).remaining)
+
+    def _keep(self, schedule_id: str, remaining: Record | None) -> None:
+        """What a reminder has come to, in the log and under the guard."""
         if remaining is None:
-            del self._records[dispatch.id]
-            self._end(dispatch.id)
-        else:
-            self._records[dispatch.id] = remaining
-            if dispatch.id in self._left:
-                self._left = self._left.put(remaining)
+            del self._records[schedule_id]
+            self._end(schedule_id)
+            return
+        self._records[schedule_id] = remaining
+        if schedule_id in self._left:
+            self._left = self._left.put(remaining)
 
     def _end(self, schedule_id: str) -> None:
         if schedule_id in self._left:
@@ -185,16 +196,22 @@ class _Replay:
 
     def _offer(self, event: Event, change: Create) -> None:
         record = change.schedule
-        arguments = {"every_seconds": record.every_seconds} if isinstance(record, EveryRecord) else {}
-        wakeups, config = self._guarded.wakeups, self._guarded.config
-        refusal = admit(wakeups, config, "schedule_create", arguments, event.time_ms)
+        refusal = self._ask(event, "schedule_create", record)
         if refusal is not None:
             hourly = refusal.code == "SCHEDULE_HOURLY_CAP"
             self._gone[record.id] = "hourly" if hourly else "floor"
-            self._findings.append(Refused(event.seq, event.time_ms, record.id, refusal))
         if record.id not in self._gone:
             self._left = self._left.put(record)
             self._seen_ids = self._seen_ids.add(record.id)
+
+    def _ask(self, event: Event, tool: str, record: Record) -> Refusal | None:
+        """Offer a call that came to a record; the refusal of an update prevents no wakeup."""
+        arguments = {"every_seconds": find_interval(record)} if is_recurring(record) else {}
+        wakeups, config = self._guarded.wakeups, self._guarded.config
+        refusal = admit(wakeups, config, tool, arguments, event.time_ms)
+        if refusal is not None:
+            self._findings.append(Refused(event.seq, event.time_ms, record.id, refusal))
+        return refusal
 
     def _reap(self, event: Event) -> None:
         guarded = Ledger(

@@ -14,7 +14,13 @@ from returns.pipeline import is_successful
 
 from wakefold.cron_expressions import CronExpression, parse_cron
 from wakefold.recurrence import MIN_EVERY_SECONDS
-from wakefold.wall_patterns import WallPattern, comes_closer, find_spacing, has_date
+from wakefold.wall_patterns import (
+    WallPattern,
+    comes_closer,
+    find_spacing,
+    find_spacing_within,
+    has_date,
+)
 
 
 class DailyRule(Struct, frozen=True, tag_field="kind", tag="daily"):
@@ -70,6 +76,11 @@ def find_rule_spacing(rule: CalendarRule) -> int | None:
     """The least distance (whole seconds) of two of its times, on the wall; `None`: no date matches."""
     spacing_ms = find_spacing(make_pattern(rule))
     return None if spacing_ms is None else spacing_ms // 1000
+
+
+def find_spacing_floor(rule: CalendarRule) -> int:
+    """Seconds that no two of its times lie nearer than, found without a look at its dates."""
+    return find_spacing_within(make_pattern(rule)) // 1000
 
 
 def is_canonical(rule: CalendarRule) -> bool:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from wakefold.edits import Skip, StatedDispatch
 from wakefold.events import Dispatch
 
 WarningKind = Literal[
@@ -51,10 +52,13 @@ class Claim(Struct, frozen=True, tag=True):
 
 
 class HandOver(Struct, frozen=True, tag=True):
-    """Queue the message, then append every change; answer as it went. One order, not interrupted."""
+    """Queue the message, then append every change; answer as it went. One order, not interrupted.
 
-    message: str
-    changes: tuple[Dispatch, ...]
+    Without a message nothing is queued: what was too late is left out, and the changes say so.
+    """
+
+    message: str | None
+    changes: tuple[Dispatch | StatedDispatch | Skip, ...]
     occurrences: tuple[tuple[str, int], ...]
 
 

@@ -25,7 +25,6 @@ from wakefold.events import (
     Create,
     Delete,
     Event,
-    EveryRecord,
     Json,
     Record,
     encode_change,
@@ -37,10 +36,19 @@ from wakefold.instants import MAX_INSTANT_MS
 from wakefold.ledger import EMPTY, Ledger, evolve, list_active
 from wakefold.outcomes import either
 from wakefold.owners import Owner
+from wakefold.records import is_recurring
 from wakefold.recoveries import list_missing_dispatches
 from wakefold.requests import make_record, read_create_request
 from wakefold.views import View, list_views
-from wakefold.wakes import BatchDue, OneShotDue, Wait, decide_due, list_dispatches, plan_next_wake
+from wakefold.wakes import (
+    BatchDue,
+    OneShotDue,
+    SkipDue,
+    Wait,
+    decide_due,
+    list_dispatches,
+    plan_next_wake,
+)
 from wakefold.wakeups import DAY_MS, HOUR_MS, find_day_start, forget_wakeups
 
 _PROMPT: Final = "again"
@@ -159,14 +167,13 @@ class _Run:
         decision = decide_due(self._ledger, self._now_ms, not_before_ms).value_or(Wait(None))
         match decision:
             case Wait(until_ms=until_ms):
-                views = (
-                    list_views(self._ledger, self._now_ms, not_before_ms)
-                    if not_before_ms is not None
-                    else ()
-                )
+                views = list_views(self._ledger, self._now_ms, not_before_ms)
                 held = any(view.held_until_ms is not None for view in views)
                 ahead_ms = (ms for ms in (until_ms, self._word_ms) if ms is not None)
                 self._pass_time(min(ahead_ms, default=self._end_ms), held=held)
+            case SkipDue():
+                for skip in list_dispatches(decision):
+                    self._append(skip)
             case OneShotDue() | BatchDue():
                 dispatches = list_dispatches(decision)
                 for dispatch in dispatches:
@@ -190,7 +197,7 @@ class _Run:
     def _act(self) -> None:
         """What the agent asks for in a turn."""
         every, after = self._habits.every_seconds, self._habits.after_seconds
-        repeats = any(isinstance(record, EveryRecord) for record in list_active(self._ledger))
+        repeats = any(is_recurring(record) for record in list_active(self._ledger))
         if every is not None and not repeats:
             self._ask({"prompt": _PROMPT, "every_seconds": every})
         if after is not None:

@@ -13,10 +13,15 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from wakefold.events import Event, EveryRecord
+from wakefold.calendar_requests import CALENDAR_KINDS, read_calendar_rule
+from wakefold.calendar_rules import find_rule_spacing
+from wakefold.events import Event, Json
 from wakefold.guard_config import GuardConfig, QuietHours
+from wakefold.implied_zones import RequestZone
 from wakefold.instants import MAX_INSTANT_MS
 from wakefold.ledger import Ledger, find_shortest_interval, list_active
+from wakefold.outcomes import either
+from wakefold.records import RecurringRecord, find_interval, is_recurring
 from wakefold.wakeups import (
     COUNTED_TYPES,
     DAY_MS,
@@ -30,6 +35,10 @@ from wakefold.zones import find_clock_instant, read_clock_minutes
 
 RefusalCode = Literal["SCHEDULE_HOURLY_CAP", "SCHEDULE_TOO_FREQUENT"]
 StopReason = Literal["consecutive", "per_day", "interval"]
+
+
+ADMITTED_TOOLS: Final = frozenset({"schedule_create", "schedule_update"})
+"""The tools that pass admission."""
 
 
 class Refusal(Struct, frozen=True):
@@ -50,18 +59,31 @@ def admit(
     wakeups: Wakeups, config: GuardConfig, tool: str, arguments: object, now_ms: int
 ) -> Refusal | None:
     """Why a tool call is refused before it runs, if it is. Streak and day are not looked at."""
-    if tool != "schedule_create":
+    if tool not in ADMITTED_TOOLS:
         return None
     hour_ago_ms = now_ms - HOUR_MS
     recent, oldest_ms = wakeups.count_since(hour_ago_ms), wakeups.find_since(hour_ago_ms)
     if oldest_ms is not None and 0 < config.max_per_hour <= recent:
         free_in_ms = oldest_ms - hour_ago_ms
         return Refusal("SCHEDULE_HOURLY_CAP", config.max_per_hour, recent, free_in_ms)
-    every = arguments.get("every_seconds") if isinstance(arguments, dict) else None
-    if isinstance(every, bool) or not isinstance(every, int | float):
-        return None
     floor = config.min_repeating_interval_seconds
-    return Refusal("SCHEDULE_TOO_FREQUENT", floor, every) if every < floor else None
+    asked = _find_interval(arguments) if isinstance(arguments, dict) else None
+    return None if asked is None or asked >= floor else Refusal("SCHEDULE_TOO_FREQUENT", floor, asked)
+
+
+_ANY_ZONE: Final = RequestZone(implied="UTC", session_time_zone="UTC")
+
+
+def _find_interval(arguments: Json) -> float | None:
+    """The seconds between repeats that are asked for, if that can be read; the tool judges the rest."""
+    every = arguments.get("every_seconds")
+    if isinstance(every, int | float) and not isinstance(every, bool):
+        return every
+    for kind in CALENDAR_KINDS:
+        if kind in arguments:
+            rule = read_calendar_rule(kind, arguments[kind], _ANY_ZONE)
+            return either(rule, find_rule_spacing, lambda _: None)
+    return None
 
 
 class StopKey(Struct, frozen=True):
@@ -110,7 +132,7 @@ class Stop(Struct, frozen=True):
     consecutive: int
     per_day: int
     total: int
-    to_delete: tuple[EveryRecord, ...]
+    to_delete: tuple[RecurringRecord, ...]
     offending_seconds: tuple[int, ...]
 
 
@@ -129,8 +151,10 @@ def reap(wakeups: Wakeups, ledger: Ledger, config: GuardConfig, now_ms: int) -> 
     within = wakeups.consecutive <= config.max_consecutive_wakeups and per_day <= config.max_per_day
     if within and (fastest is None or fastest >= floor):
         return None
-    every = tuple(record for record in list_active(ledger) if isinstance(record, EveryRecord))
-    too_fast = tuple(record for record in every if record.every_seconds < floor)
+    recurring = tuple(record for record in list_active(ledger) if is_recurring(record))
+    too_fast = tuple(record for record in recurring if find_interval(record) < floor)
+    if within and not too_fast:
+        return None
     if wakeups.consecutive > config.max_consecutive_wakeups:
         key, limit = StopKey("consecutive", wakeups.word_seq), config.max_consecutive_wakeups
     elif per_day > config.max_per_day:
@@ -143,8 +167,8 @@ def reap(wakeups: Wakeups, ledger: Ledger, config: GuardConfig, now_ms: int) -> 
         consecutive=wakeups.consecutive,
         per_day=per_day,
         total=wakeups.total,
-        to_delete=too_fast or every,
-        offending_seconds=tuple(dict.fromkeys(record.every_seconds for record in too_fast)),
+        to_delete=too_fast or recurring,
+        offending_seconds=tuple(dict.fromkeys(map(find_interval, too_fast))),
     )
 
 

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Final, assert_never
 
-from wakefold.events import EveryRecord, Json
+from wakefold.events import Json
 from wakefold.guard import Refusal, Stop
 from wakefold.guard_config import GuardConfig, QuietHours, format_clock
 from wakefold.instants import format_instant
 from wakefold.json_text import format_json
+from wakefold.records import RecurringRecord, find_interval
 
 _PREFIX: Final = "schedule-guard"
 _STOPPED: Final = "🔴 schedule-guard: stopped by the autonomous-wakeup limit."
@@ -146,8 +147,8 @@ def _list_deleted(stop: Stop) -> tuple[str, ...]:
     )
 
 
-def _describe_record(record: EveryRecord) -> str:
-    row = f"  - id {_show_id(record.id)}, interval {record.every_seconds}s"
+def _describe_record(record: RecurringRecord) -> str:
+    row = f"  - id {_show_id(record.id)}, interval {find_interval(record)}s"
     return f"{row}, text: {_quote(record.prompt)}"
 
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from returns.result import Failure, Result, Success
 
 from wakefold.active_records import index_records
+from wakefold.edits import StatedDispatch
 from wakefold.events import (
     SCHEDULE_CHANGE,
     Change,
@@ -21,14 +22,21 @@ from wakefold.events import (
     Delete,
     Dispatch,
     Event,
-    EveryRecord,
     Record,
     read_change,
 )
-from wakefold.instants import is_representable, read_safe_integer
-from wakefold.recurrence import SEED, Occurrence, Profile, find_gate, find_occurrence, is_exhausted
+from wakefold.instants import read_safe_integer
+from wakefold.records import is_recurring
+from wakefold.recurrence import SEED, Profile, find_gate, is_exhausted
 from wakefold.rejections import CorruptScheduleLog, LogFault
 from wakefold.seen_ids import freeze_ids, index_ids
+from wakefold.transitions import (
+    Accepted,
+    accept_edit,
+    accept_plain,
+    accept_stated,
+    check_options,
+)
 
 
 class Ledger(Struct, frozen=True, kw_only=True):
@@ -138,11 +146,14 @@ def list_active(ledger: Ledger) -> tuple[Record, ...]:
     records = tuple(ledger.records.values())
     if not is_exhausted(ledger.profile, ledger.last_accepted_at_ms):
         return records
-    return tuple(record for record in records if not isinstance(record, EveryRecord))
+    return tuple(record for record in records if not is_recurring(record))
 
 
 def find_shortest_interval(ledger: Ledger) -> int | None:
-    """The shortest interval (seconds) of the active repeating records."""
+    """An interval (seconds) that no active recurring record comes faster than; `None`: there is none.
+
+    It is that of the fastest fixed rate; of a calendar rule it may be less than its spacing.
+    """
     if is_exhausted(ledger.profile, ledger.last_accepted_at_ms):
         return None
     return index_records(ledger.records).every_seconds
@@ -163,58 +174,29 @@ def _judge(
         record = change.schedule
         if record.id in seen_ids:
             raise LogFault("id_reused", "$.schedule.id", record.id)
-        return record.id, record, last_ms
+        return record.id, check_options(record), last_ms
     found = records.get(change.id)
     if found is None:
         raise LogFault("id_not_active", "$.id", change.id)
     if isinstance(change, Delete):
         return change.id, None, last_ms
-    remaining = accept_dispatch(found, change).remaining
-    accepted_at_ms = change.accepted_at_ms
+    gate_ms = find_gate(profile, last_ms)
+    if isinstance(change, Dispatch) or (isinstance(change, StatedDispatch) and is_recurring(found)):
+        remaining, accepted_at_ms = accept_dispatch(found, change).remaining, change.accepted_at_ms
+    else:
+        remaining, accepted_at_ms = accept_edit(found, change, gate_ms), None
     if accepted_at_ms is None:
         return change.id, remaining, last_ms
-    gate_ms = find_gate(profile, last_ms)
     if gate_ms is not None and last_ms != accepted_at_ms < gate_ms:
         raise LogFault("batches_too_close", "$.acceptedAt", change.id)
     return change.id, remaining, accepted_at_ms
 
 
-class Accepted(Struct, frozen=True):
-    """What one dispatch delivers of a record, and what it leaves; `None`: the record ends."""
-
-    occurrence_ms: int
-    remaining: Record | None
-
-
-def accept_dispatch(record: Record, dispatch: Dispatch) -> Accepted:
+def accept_dispatch(record: Record, dispatch: Dispatch | StatedDispatch) -> Accepted:
     """The occurrence that a dispatch delivers of the record it names, and the record afterwards.
 
     Raises `LogFault` where the dispatch does not fit the record; batch distance is not looked at.
     """
-    accepted_at_ms = dispatch.accepted_at_ms
-    if not isinstance(record, EveryRecord):
-        if accepted_at_ms is not None:
-            raise LogFault("one_shot_with_accepted_at", "$.acceptedAt", record.id)
-        return Accepted(record.scheduled_at_ms, None)
-    if accepted_at_ms is None:
-        raise LogFault("every_without_accepted_at", "$", record.id)
-    found = accept_occurrence(record, accepted_at_ms)
-    target_ms = found.next_target_ms
-    if target_ms is None:
-        return Accepted(found.occurrence_ms, None)
-    following = EveryRecord(record.id, record.prompt, record.every_seconds, target_ms)
-    return Accepted(found.occurrence_ms, following)
-
-
-def accept_occurrence(record: EveryRecord, accepted_at_ms: float) -> Occurrence:
-    """The occurrence of a repeating record that an acceptance stands for.
-
-    Raises `LogFault` unless `accepted_at_ms` is a whole number of milliseconds within years 0001 to
-    9999 and not before the record's target.
-    """
-    accepted = read_safe_integer(accepted_at_ms)
-    if accepted is None or not is_representable(accepted):
-        raise LogFault("bad_instant", "$.acceptedAt", record.id)
-    if accepted < record.scheduled_at_ms:
-        raise LogFault("accepted_before_target", "$.acceptedAt", record.id)
-    return find_occurrence(record.scheduled_at_ms, record.every_seconds, accepted)
+    if isinstance(dispatch, Dispatch):
+        return accept_plain(record, dispatch.accepted_at_ms)
+    return accept_stated(record, dispatch)

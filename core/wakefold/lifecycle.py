@@ -64,6 +64,7 @@ from wakefold.wakes import (
     BatchDue,
     Decision,
     OneShotDue,
+    SkipDue,
     Wait,
     decide_due,
     delay_wake,
@@ -146,7 +147,7 @@ def _check(owner: Owner, now_ms: int) -> Step:
             return _fault(owner, decision)
         case Wait():
             return _end(owner, *_arm(decision, now_ms))
-        case OneShotDue() | BatchDue():
+        case OneShotDue() | BatchDue() | SkipDue():
             return with_marks(owner, phase=Phase.CLAIMING), (Claim(),)
         case _:
             assert_never(decision)
@@ -164,9 +165,9 @@ def _claim_granted(owner: Owner, now_ms: int) -> Step:
             return _fault(owner, decision, Release())
         case Wait():
             return _end(owner, *_arm(decision, now_ms), Release())
-        case OneShotDue() | BatchDue():
+        case OneShotDue() | BatchDue() | SkipDue():
             order = HandOver(
-                message=frame_decision(decision),
+                message=None if isinstance(decision, SkipDue) else frame_decision(decision),
                 changes=list_dispatches(decision),
                 occurrences=list_occurrences(decision),
             )

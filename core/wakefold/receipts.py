@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from returns.result import Failure, Result, Success
 
+from wakefold.edits import Edit, StatedDispatch
 from wakefold.events import (
     SCHEDULE_CHANGE,
     Change,
@@ -25,6 +26,10 @@ from wakefold.events import (
 from wakefold.instants import format_instant, read_safe_integer
 from wakefold.ledger import accept_dispatch
 from wakefold.rejections import CorruptScheduleLog, LogFault
+from wakefold.transitions import accept_edit
+
+_Following = Delete | Dispatch | Edit
+"""What may follow on a create."""
 
 
 class Receipt(Struct, frozen=True):
@@ -60,7 +65,7 @@ def present_dispatch(
         return Failure(CorruptScheduleLog(rule="bad_dispatch_seq"))
     try:
         selected = _read(events[seq], seq)
-        if not isinstance(selected, Dispatch):
+        if not isinstance(selected, Dispatch | StatedDispatch):
             return Success(None)
         life = _find_life(events, selected.id, seq, length if seq >= length else 0)
         return Success(_accept(life, selected)[0])
@@ -117,19 +122,15 @@ class _Lives:
             return None
         if isinstance(change, Create):
             self._records[change.schedule.id] = change.schedule
-        elif isinstance(change, Delete):
-            self._end(change.id)
-        elif change is not None:
+        elif isinstance(change, Dispatch | StatedDispatch):
             if self._hidden is not None and change.id not in self._records:
                 raise self._hidden
             receipt, remaining = _accept(self._records.get(change.id), change)
             self._records[change.id] = remaining
             return receipt
+        elif change is not None and change.id in self._records:
+            self._records[change.id] = _alter(self._records[change.id], change)
         return None
-
-    def _end(self, schedule_id: str) -> None:
-        if schedule_id in self._records:
-            self._records[schedule_id] = None
 
 
 def encode_receipt(receipt: Receipt) -> dict[str, object]:
@@ -143,7 +144,7 @@ def encode_receipt(receipt: Receipt) -> dict[str, object]:
 
 def _find_life(events: Sequence[Event], schedule_id: str, end: int, floor: int) -> Record | None:
     """What the nearest create of an id before place `end` has come to there; `None`: not live."""
-    between: list[Delete | Dispatch] = []
+    between: list[_Following] = []
     for index in range(end - 1, floor - 1, -1):
         change = _read(events[index], index)
         if isinstance(change, Create):
@@ -154,18 +155,26 @@ def _find_life(events: Sequence[Event], schedule_id: str, end: int, floor: int) 
     return None
 
 
-def _follow(record: Record | None, changes: Iterable[Delete | Dispatch]) -> Record | None:
+def _follow(record: Record | None, changes: Iterable[_Following]) -> Record | None:
     """What changes of one id leave of its record."""
     for change in changes:
-        if isinstance(change, Delete):
-            _require(record, change.id)
-            record = None
-        else:
+        if isinstance(change, Dispatch | StatedDispatch):
             _, record = _accept(record, change)
+        else:
+            record = _alter(_require(record, change.id), change)
     return record
 
 
-def _accept(record: Record | None, dispatch: Dispatch) -> tuple[Receipt, Record | None]:
+def _alter(record: Record | None, change: Delete | Edit) -> Record | None:
+    """What a change that delivers nothing leaves of the record that it names, if that is live."""
+    if record is None or isinstance(change, Delete):
+        return None
+    return accept_edit(record, change, None)
+
+
+def _accept(
+    record: Record | None, dispatch: Dispatch | StatedDispatch
+) -> tuple[Receipt, Record | None]:
     """The receipt of a dispatch, and what it leaves of the record that it names."""
     live = _require(record, dispatch.id)
     accepted = accept_dispatch(live, dispatch)

@@ -7,10 +7,13 @@ dispatches were lost behind their messages. It refuses to know how the crash cam
 from __future__ import annotations
 
 from wakefold.conversations import Conversation, Draft, draft_change, end_turn
-from wakefold.events import SCHEDULE_CHANGE, Dispatch, Event, EveryRecord, Record, encode_change
+from wakefold.edits import StatedDispatch
+from wakefold.events import SCHEDULE_CHANGE, Dispatch, Event, Record, encode_change
 from wakefold.ledger import Ledger, accept_dispatch, evolve
+from wakefold.occurrences import can_evaluate, state_dispatch
 from wakefold.offers import offer_again
 from wakefold.outcomes import either
+from wakefold.records import is_recurring
 from wakefold.rejections import LogFault
 
 
@@ -23,13 +26,15 @@ def clear_up(conversation: Conversation, ledger: Ledger) -> tuple[Draft, ...]:
     )
 
 
-def list_missing_dispatches(conversation: Conversation, ledger: Ledger) -> tuple[Dispatch, ...]:
+def list_missing_dispatches(
+    conversation: Conversation, ledger: Ledger
+) -> tuple[Dispatch | StatedDispatch, ...]:
     """The dispatches that a crash cut off behind their messages, which wait in the inbox (section 8).
 
     Such a message is not queued a second time. Where a dispatch would not stand for the occurrence
     that the message names, it is left out: the owner decides, as if the message were not there.
     """
-    missing: list[Dispatch] = []
+    missing: list[Dispatch | StatedDispatch] = []
     for given in conversation.inbox:
         for schedule_id, occurrence_ms in given.occurrences:
             restored = _restore_dispatch(ledger, schedule_id, occurrence_ms, given.queued_at_ms)
@@ -41,17 +46,19 @@ def list_missing_dispatches(conversation: Conversation, ledger: Ledger) -> tuple
 
 def _restore_dispatch(
     ledger: Ledger, schedule_id: str, occurrence_ms: int, queued_at_ms: int
-) -> tuple[Dispatch, Ledger] | None:
+) -> tuple[Dispatch | StatedDispatch, Ledger] | None:
     """The dispatch of a queued message that stands for the occurrence named, and the ledger after it.
 
     A batch was accepted when it was queued or, as foreign clocks tell it, when its first dispatch says.
     """
     record = ledger.records.get(schedule_id)
-    if record is None:
+    if record is None or not can_evaluate(record):
         return None
-    accepted_ms = (queued_at_ms, ledger.last_accepted_at_ms)
-    for accepted_at_ms in accepted_ms if isinstance(record, EveryRecord) else (None,):
-        dispatch = Dispatch(schedule_id, accepted_at_ms)
+    accepted_ms = [queued_at_ms]
+    if is_recurring(record) and ledger.last_accepted_at_ms is not None:
+        accepted_ms.append(ledger.last_accepted_at_ms)
+    for accepted_at_ms in accepted_ms:
+        dispatch = state_dispatch(record, accepted_at_ms)
         if not _delivers(record, dispatch, occurrence_ms):
             continue
         event = Event(SCHEDULE_CHANGE, ledger.position, queued_at_ms, encode_change(dispatch))
@@ -61,7 +68,7 @@ def _restore_dispatch(
     return None
 
 
-def _delivers(record: Record, dispatch: Dispatch, occurrence_ms: int) -> bool:
+def _delivers(record: Record, dispatch: Dispatch | StatedDispatch, occurrence_ms: int) -> bool:
     try:
         return accept_dispatch(record, dispatch).occurrence_ms == occurrence_ms
     except LogFault:

@@ -33,8 +33,23 @@ LogRule = Literal[
     "every_without_accepted_at",
     "accepted_before_target",
     "batches_too_close",
+    "plain_record",
+    "bad_rule",
+    "bad_title",
+    "bad_max_runs",
+    "bad_missed",
+    "option_of_recurring",
+    "grace_without_skip",
+    "ended_by_option",
+    "other_version",
+    "paused",
+    "not_paused",
+    "bad_occurrence",
+    "bad_next",
+    "not_too_late",
+    "snoozed_to_target",
 ]
-"""Each way in which a schedule stream can break spec sections 3, 4 and 9."""
+"""Each way in which a schedule stream can break spec sections 3, 4 and 9, and calendar.md."""
 
 
 class Coded(Struct, frozen=True, tag_field="code"):
@@ -108,10 +123,14 @@ class CorruptScheduleLog(Coded, frozen=True, tag="corrupt_schedule_log"):
     schedule_id: str | None = None
 
 
+Operation = Literal["create", "list", "update", "delete"]
+"""What a tool was about when the store did not acknowledge."""
+
+
 class PersistenceUncertain(Coded, frozen=True, tag="persistence_uncertain"):
     """The store did not acknowledge the barrier. Remedy: list again before repeating the call."""
 
-    operation: Literal["create", "list", "delete"]
+    operation: Operation
     schedule_id: str | None = None
 
 
@@ -162,9 +181,9 @@ _SHOWN_CHARACTERS_MAX: Final = 80
 _LOG_SENTENCES: Final[dict[LogRule, str]] = {
     "not_an_object": "a schedule change must be a JSON object",
     "wrong_keys": "a key is missing or unknown",
-    "unknown_version": "only version 1 is known",
-    "unknown_operation": "the operation must be create, delete or dispatch",
-    "unknown_kind": "the kind must be after, at or every",
+    "unknown_version": "only versions 1 and 2 are known",
+    "unknown_operation": "the operation is none of that version",
+    "unknown_kind": "the kind is none of that version",
     "bad_id": "an id must be non-empty text without white space around it",
     "bad_prompt": "a prompt must be non-empty text without white space around it",
     "bad_seconds": "seconds must be a safe integer: above 0 for after, at least 300 for every",
@@ -177,6 +196,21 @@ _LOG_SENTENCES: Final[dict[LogRule, str]] = {
     "every_without_accepted_at": "the dispatch of a repeating reminder must carry acceptedAt",
     "accepted_before_target": "a repeating reminder cannot be accepted before its target",
     "batches_too_close": "repeating batches must stand at least 300 s apart, in order",
+    "plain_record": "a create of version 2 needs a calendar rule or an option",
+    "bad_rule": "a calendar rule must be canonical, match a date, and come 300 s apart or more",
+    "bad_title": "a title must be trimmed text of 1 to 120 characters",
+    "bad_max_runs": "maxRuns must be a whole number above 0",
+    "bad_missed": "missed must be latest or skip",
+    "option_of_recurring": "maxRuns and until are for recurring reminders only",
+    "grace_without_skip": "graceSeconds stands with missed skip, and only there",
+    "ended_by_option": "maxRuns or until leave the reminder no occurrence",
+    "other_version": "a reminder is dispatched by version 2 from its first event of version 2 on",
+    "paused": "a paused reminder can only be resumed, updated or deleted",
+    "not_paused": "only a paused reminder can be resumed",
+    "bad_occurrence": "the occurrence must lie from the target to the acceptance, as the rule has it",
+    "bad_next": "the next target must come after the acceptance, as the rule has it",
+    "not_too_late": "only an occurrence that is later than its grace can be skipped",
+    "snoozed_to_target": "a snooze must end after the target",
 }
 
 

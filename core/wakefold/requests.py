@@ -7,32 +7,50 @@ id and what is known of the requester's zone.
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Final, assert_never
 
 from msgspec import Struct
 from returns.result import Failure, Result, Success
 
-from wakefold.events import AfterRecord, AtRecord, EveryRecord, Json, Record
+from wakefold.calendar_requests import CALENDAR_KINDS, CalendarKind, read_calendar_rule
+from wakefold.calendar_rules import CalendarRule, make_pattern
+from wakefold.calendars import find_next
+from wakefold.edits import Changes
+from wakefold.events import Json, Record
 from wakefold.implied_zones import RequestZone
-from wakefold.instants import (
-    MAX_SAFE_INTEGER,
-    is_representable,
-    read_safe_integer,
-    trim,
-)
+from wakefold.instants import MAX_SAFE_INTEGER, is_representable, read_safe_integer, trim
 from wakefold.ledger import Ledger
+from wakefold.option_requests import (
+    NOTHING_ASKED,
+    OPTION_NAMES,
+    AskedOptions,
+    is_local,
+    read_options,
+    require_options,
+    resolve_future,
+    resolve_options,
+)
+from wakefold.records import (
+    EDITABLE,
+    FRESH,
+    PLAIN,
+    AfterRule,
+    AtRule,
+    EveryRule,
+    StoredRule,
+    assemble_record,
+)
 from wakefold.recurrence import MIN_EVERY_SECONDS, is_exhausted
 from wakefold.rejections import (
     FrequencyTooHigh,
     InvalidPrompt,
     InvalidRule,
     InvalidSelector,
-    NotFuture,
     Rejection,
     TimeOutOfRange,
     shorten,
 )
-from wakefold.times import resolve_at
+from wakefold.transitions import change_options
 
 
 class After(Struct, frozen=True, tag=True):
@@ -53,34 +71,51 @@ class At(Struct, frozen=True, tag=True):
     at: object
 
 
-Rule = After | Every | At
+class Calendar(Struct, frozen=True, tag=True):
+    """A calendar rule as the caller gave it; the zone may be left out."""
+
+    kind: CalendarKind
+    value: object
+
+
+Rule = After | Every | At | Calendar
 
 
 class CreateRequest(Struct, frozen=True):
-    """A readable request to create: the trimmed prompt and exactly one rule."""
+    """A readable request to create: the trimmed prompt, exactly one rule, and options."""
 
     prompt: str
     rule: Rule
+    options: AskedOptions = NOTHING_ASKED
 
 
-_SELECTORS = ("after_seconds", "at", "every_seconds")
+SELECTORS: Final = ("after_seconds", "at", "every_seconds", *CALENDAR_KINDS)
+"""The arguments that are rules."""
+
+VERSION_2_NAMES: Final = frozenset({*CALENDAR_KINDS, *OPTION_NAMES})
+"""The arguments that version 2 of the durable change is needed for."""
+
+_CALENDARS: Final[dict[str, CalendarKind]] = {kind: kind for kind in CALENDAR_KINDS}
+_ANY_ZONE: Final = RequestZone(implied="UTC", session_time_zone="UTC")
 
 
 def read_create_request(arguments: object) -> Result[CreateRequest, Rejection]:
     """The shape checks of a create that need no clock and no log, in the order of spec section 11.
 
-    `arguments` is parsed JSON: `{prompt, after_seconds? | at? | every_seconds?}`, exactly one selector
-    and no other key. What `at` says is looked at later, by `build_record`.
+    `arguments` is parsed JSON: `{prompt, after_seconds? | at? | every_seconds? | daily? | weekly? |
+    cron?}`, exactly one selector, any options, and no other key. What `at` and `until` say is looked at
+    later, by `build_record`.
     """
     fields: Json = arguments if isinstance(arguments, dict) else {}
-    given = [key for key in fields if key in _SELECTORS]
-    if len(given) != 1 or not fields.keys() <= {"prompt", *_SELECTORS}:
+    given = [key for key in fields if key in SELECTORS]
+    if len(given) != 1 or not fields.keys() <= {"prompt", *SELECTORS, *OPTION_NAMES}:
         return Failure(InvalidSelector(keys=tuple(key for key in fields if key != "prompt")))
     prompt = trim_prompt(fields.get("prompt"))
     if prompt is None:
         return Failure(InvalidPrompt())
-    return read_rule(given[0], fields[given[0]]).map(
-        lambda rule: CreateRequest(prompt=prompt, rule=rule)
+    options = read_options(fields, nullable=False)
+    return read_rule(given[0], fields[given[0]]).bind(
+        lambda rule: options.map(lambda asked: CreateRequest(prompt, rule, asked))
     )
 
 
@@ -90,9 +125,15 @@ def trim_prompt(value: object) -> str | None:
 
 
 def read_rule(selector: str, value: object) -> Result[Rule, Rejection]:
-    """The rule of one selector: whole seconds above 0, whole seconds from 300, or any `at`."""
+    """The rule of a selector: whole seconds above 0, whole seconds from 300, any `at`, a calendar's.
+
+    Of a calendar rule everything is looked at but the zone that is left out.
+    """
     if selector == "at":
         return Success(At(at=value))
+    if selector in _CALENDARS:
+        kind = _CALENDARS[selector]
+        return read_calendar_rule(kind, value, _ANY_ZONE).map(lambda _: Calendar(kind, value))
     seconds = read_safe_integer(value)
     if selector == "after_seconds":
         if seconds is None or seconds <= 0:
@@ -105,6 +146,22 @@ def read_rule(selector: str, value: object) -> Result[Rule, Rejection]:
     return Success(Every(every_seconds=seconds))
 
 
+def rule_is_local(rule: Rule) -> bool:
+    """Whether a rule says a local time that names no zone."""
+    match rule:
+        case At(at=value) | Calendar(value=value):
+            return is_local(value)
+        case After() | Every():
+            return False
+        case _:
+            assert_never(rule)
+
+
+def repeats(rule: Rule) -> bool:
+    """Whether a rule may come again."""
+    return isinstance(rule, Every | Calendar)
+
+
 def build_record(
     request: CreateRequest, ledger: Ledger, now_ms: float, zone: RequestZone
 ) -> Result[Record, Rejection]:
@@ -113,7 +170,7 @@ def build_record(
     `zone` is what spec 5.1 yields for a local time that names none. Fails with `time_out_of_range`
     where the target or the clock cannot be represented, and for a repeat when the gate is exhausted.
     """
-    if isinstance(request.rule, Every) and is_exhausted(ledger.profile, ledger.last_accepted_at_ms):
+    if repeats(request.rule) and is_exhausted(ledger.profile, ledger.last_accepted_at_ms):
         return Failure(TimeOutOfRange())
     return make_record(request, allocate_id(ledger), now_ms, zone)
 
@@ -122,23 +179,27 @@ def make_record(
     request: CreateRequest, schedule_id: str, now_ms: float, zone: RequestZone
 ) -> Result[Record, Rejection]:
     """The record of a request under a given id, whatever the session's gate says."""
-    now = read_safe_integer(now_ms)
-    prompt, rule = request.prompt, request.rule
+    now, asked = read_safe_integer(now_ms), request.options
+    return make_target(request.rule, now, zone).bind(
+        lambda target: resolve_options(asked, now, zone).bind(
+            lambda options: _assemble(request.prompt, schedule_id, target, options)
+        )
+    )
+
+
+def make_target(
+    rule: Rule, now: int | None, zone: RequestZone
+) -> Result[tuple[StoredRule, int], Rejection]:
+    """The stored rule that a request means at one clock sample, with its first target (epoch ms)."""
     match rule:
         case After(after_seconds=seconds):
-            return _add_seconds(now, seconds).map(
-                lambda target_ms: AfterRecord(schedule_id, prompt, seconds, target_ms)
-            )
+            return _add_seconds(now, seconds).map(lambda at_ms: (AfterRule(seconds), at_ms))
         case Every(every_seconds=seconds):
-            return _add_seconds(now, seconds).map(
-                lambda target_ms: EveryRecord(schedule_id, prompt, seconds, target_ms)
-            )
+            return _add_seconds(now, seconds).map(lambda at_ms: (EveryRule(seconds), at_ms))
         case At(at=at):
-            return (
-                resolve_at(at, now, zone)
-                .bind(lambda target_ms: _require_future(target_ms, now))
-                .map(lambda target_ms: AtRecord(schedule_id, prompt, target_ms))
-            )
+            return resolve_future(at, now, zone).map(lambda at_ms: (AtRule(), at_ms))
+        case Calendar(kind=kind, value=value):
+            return read_calendar_rule(kind, value, zone).bind(lambda read: _find_first(read, now))
         case _:
             assert_never(rule)
 
@@ -151,16 +212,24 @@ def allocate_id(ledger: Ledger) -> str:
     return f"schedule-{number}"
 
 
+def _assemble(
+    prompt: str, schedule_id: str, target: tuple[StoredRule, int], asked: Changes
+) -> Result[Record, Rejection]:
+    """The record, of version 2 only where it uses something of that."""
+    rule, at_ms = target
+    options = change_options(PLAIN, asked)
+    plain = options is PLAIN and not isinstance(rule, CalendarRule)
+    standing = FRESH if plain else EDITABLE
+    return require_options(assemble_record(schedule_id, prompt, rule, at_ms, options, standing))
+
+
+def _find_first(rule: CalendarRule, now: int | None) -> Result[tuple[StoredRule, int], Rejection]:
+    at_ms = None if now is None else find_next(make_pattern(rule), rule.time_zone, now)
+    return Failure(TimeOutOfRange()) if at_ms is None else Success((rule, at_ms))
+
+
 def _add_seconds(now: int | None, seconds: int) -> Result[int, Rejection]:
     delay_ms = 1000 * seconds
     if now is None or delay_ms > MAX_SAFE_INTEGER or not is_representable(now + delay_ms):
         return Failure(TimeOutOfRange())
     return Success(now + delay_ms)
-
-
-def _require_future(target_ms: int, now: int | None) -> Result[int, Rejection]:
-    if now is None:
-        return Failure(TimeOutOfRange())
-    if target_ms <= now:
-        return Failure(NotFuture(target_ms=target_ms, now_ms=now))
-    return Success(target_ms)

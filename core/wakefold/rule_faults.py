@@ -31,6 +31,17 @@ RuleFault = Literal[
     "cron_month",
     "cron_weekday",
     "no_date_ever",
+    "option_null",
+    "title",
+    "max_runs",
+    "missed",
+    "grace_seconds",
+    "revision",
+    "paused",
+    "snooze_range",
+    "option_of_recurring",
+    "grace_without_skip",
+    "ended_by_option",
 ]
 """Each way in which a request's rule can be wrong."""
 
@@ -63,6 +74,19 @@ _ASKED: Final[dict[RuleFault, str]] = {
     "cron_day": _CRON_FIELD.format("day of month", "1-31", "1-31"),
     "cron_month": _CRON_FIELD.format("month", "1-12", "1-12"),
     "cron_weekday": _CRON_FIELD.format("day of week", "0-7", "0-7"),
+    "option_null": "An option that is not wanted is left out, and never null",
+    "title": "title is text of 1 to 120 characters",
+    "max_runs": "max_runs is a whole number above 0",
+    "missed": "missed is latest or skip",
+    "grace_seconds": "grace_seconds is a whole number from 300",
+    "revision": "revision is a whole number from 0, as schedule_list gave it",
+    "paused": "paused is true or false",
+    "snooze_range": "snooze_until lies after the target, before the next occurrence and not past until",
+}
+_SAID: Final[dict[RuleFault, str]] = {
+    "option_of_recurring": "max_runs and until are for reminders that repeat: leave them out.",
+    "grace_without_skip": "grace_seconds goes with missed: skip, and only with that: give both.",
+    "ended_by_option": "max_runs and until must leave an occurrence: delete the reminder instead.",
 }
 
 
@@ -74,5 +98,7 @@ def describe_rule_fault(fault: RuleFault, value: str, alternatives: Sequence[str
         return f"No date ever matches {value}: look at the day and the month."
     if fault == "local_time_skipped":
         return f"{value} does not exist, the clocks skip it: use {' or '.join(alternatives)}."
+    if fault in _SAID:
+        return _SAID[fault]
     near = "".join(f" An hour from now is {text}." for text in alternatives)
     return f"{_ASKED[fault]} (given {value}).{near}"

@@ -18,6 +18,13 @@ from msgspec import Struct
 from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
 
+from wakefold.edit_requests import (
+    Unchanged,
+    UpdateRequest,
+    make_edit,
+    read_update_request,
+    wants_zone,
+)
 from wakefold.events import Change, Create, Delete, Event, Json
 from wakefold.guard import Guard, Refusal, admit, find_not_before
 from wakefold.guard_reports import refusal_value
@@ -25,23 +32,31 @@ from wakefold.implied_zones import NO_ZONE, RequestZone, find_request_zone
 from wakefold.instants import is_trimmed
 from wakefold.json_text import format_json
 from wakefold.ledger import Ledger, list_active
+from wakefold.option_requests import is_local
 from wakefold.outcomes import either
 from wakefold.rejections import (
     CorruptScheduleLog,
     InternalError,
     InvalidRule,
     InvalidSelector,
+    Operation,
     PersistenceUncertain,
     Rejection,
     error_value,
     shorten,
 )
-from wakefold.requests import At, CreateRequest, build_record, read_create_request
+from wakefold.requests import (
+    VERSION_2_NAMES,
+    CreateRequest,
+    build_record,
+    read_create_request,
+    rule_is_local,
+)
 from wakefold.views import encode_view, list_views, view_record
 
 _Value = TypeVar("_Value")
 
-ToolName = Literal["schedule_create", "schedule_list", "schedule_delete"]
+ToolName = Literal["schedule_create", "schedule_list", "schedule_update", "schedule_delete"]
 
 
 class Barrier(Struct, frozen=True, tag=True):
@@ -100,15 +115,22 @@ Program = Generator[ToolStep, StepAnswer, ToolAnswer]
 
 
 def open_call(
-    tool: ToolName, arguments: object, guard: Guard | None = None, now_ms: int = 0
+    tool: ToolName,
+    arguments: object,
+    guard: Guard | None = None,
+    now_ms: int = 0,
+    protocol: Literal[1, 2] = 2,
 ) -> Result[Callable[[], Program], Rejection | Refusal]:
     """The program of a call, or the refusal that needs no queue; `arguments` is parsed JSON.
 
-    A guard comes first: `now_ms` is the clock sample for its admission, and for nothing else.
+    A guard comes first: `now_ms` is the clock sample for its admission, and for nothing else. Under
+    protocol 1 nothing is read that would be written by version 2 of the durable change.
     """
     refusal = None if guard is None else admit(guard.wakeups, guard.config, tool, arguments, now_ms)
     if refusal is not None:
         return Failure(refusal)
+    if protocol == 1 and uses_version_2(tool, arguments):
+        return Failure(InvalidSelector(keys=tuple(arguments) if isinstance(arguments, dict) else ()))
     match tool:
         case "schedule_create":
             return read_create_request(arguments).map(lambda request: lambda: _run(_create(request)))
@@ -117,6 +139,8 @@ def open_call(
                 keys = tuple(arguments) if isinstance(arguments, dict) else ()
                 return Failure(InvalidSelector(keys=keys))
             return Success(lambda: _run(_list()))
+        case "schedule_update":
+            return read_update_request(arguments).map(lambda request: lambda: _run(_update(request)))
         case "schedule_delete":
             fields: Json = arguments if isinstance(arguments, dict) else {}
             schedule_id = fields.get("id")
@@ -125,6 +149,13 @@ def open_call(
             return Success(lambda: _run(_delete(schedule_id)))
         case _:
             assert_never(tool)
+
+
+def uses_version_2(tool: ToolName, arguments: object) -> bool:
+    """Whether a call asks for something that version 1 of the durable change has no words for."""
+    if tool != "schedule_create":
+        return tool == "schedule_update"
+    return isinstance(arguments, dict) and not arguments.keys().isdisjoint(VERSION_2_NAMES)
 
 
 def answer_value(answer: ToolAnswer) -> object:
@@ -161,7 +192,8 @@ def _run(body: _Body[object]) -> Program:
 
 def _create(request: CreateRequest) -> _Body[object]:
     ledger = _read((yield from _confirm("create", None)))
-    zone = yield from _find_zone(request)
+    local = rule_is_local(request.rule) or is_local(request.options.until)
+    zone = (yield from _find_zone()) if local else NO_ZONE
     now_ms = yield from _sample()
     record = _require(build_record(request, ledger, now_ms, zone))
     yield from _append(Create(schedule=record))
@@ -179,6 +211,20 @@ def _list() -> _Body[object]:
     return [encode_view(view) for view in list_views(ledger, now_ms, not_before_ms)]
 
 
+def _update(request: UpdateRequest) -> _Body[object]:
+    ledger = _read((yield from _confirm("update", request.id)))
+    zone = (yield from _find_zone()) if wants_zone(request) else NO_ZONE
+    now_ms = yield from _sample()
+    edit = _require(make_edit(request, ledger, now_ms, zone))
+    if isinstance(edit, Unchanged):
+        return {"id": request.id, "updated": False, "code": edit.code}
+    yield from _append(edit)
+    ledger = _read((yield from _confirm("update", request.id)))
+    now_ms = yield from _sample()
+    record = ledger.records[request.id]
+    return encode_view(view_record(record, now_ms, ledger.profile, ledger.last_accepted_at_ms))
+
+
 def _delete(schedule_id: str) -> _Body[object]:
     ledger = _read((yield from _confirm("delete", schedule_id)))
     if all(record.id != schedule_id for record in list_active(ledger)):
@@ -188,9 +234,7 @@ def _delete(schedule_id: str) -> _Body[object]:
     return {"id": schedule_id, "deleted": True}
 
 
-def _confirm(
-    operation: Literal["create", "list", "delete"], schedule_id: str | None
-) -> _Body[Confirmed]:
+def _confirm(operation: Operation, schedule_id: str | None) -> _Body[Confirmed]:
     answer = yield Barrier()
     if not isinstance(answer, Confirmed):
         raise _Stop(PersistenceUncertain(operation=operation, schedule_id=schedule_id))
@@ -216,11 +260,8 @@ def _read(confirmed: Confirmed) -> Ledger:
     raise _Stop(InternalError() if log is None else log)
 
 
-def _find_zone(request: CreateRequest) -> _Body[RequestZone]:
-    """What spec 5.1 yields, looked for only where a local time names no zone."""
-    rule = request.rule
-    if not isinstance(rule, At) or not isinstance(rule.at, dict) or "time_zone" in rule.at:
-        return NO_ZONE
+def _find_zone() -> _Body[RequestZone]:
+    """What spec 5.1 yields for a local time that names no zone."""
     answer = yield ReadLog()
     if not isinstance(answer, LogRead):
         raise _Stop(InternalError())

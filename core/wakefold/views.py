@@ -10,9 +10,10 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from wakefold.events import EveryRecord, Json, Record, encode_record
+from wakefold.events import Json, Record, encode_record
 from wakefold.instants import format_instant, is_representable
 from wakefold.ledger import Ledger, list_active
+from wakefold.records import Standing, find_due, is_recurring
 from wakefold.recurrence import Profile, find_gate
 
 NEXT_WORD: Final = "next-external-word"
@@ -22,13 +23,13 @@ NEXT_WORD: Final = "next-external-word"
 class View(Struct, frozen=True):
     """A record as of an instant.
 
-    `delivery_not_before_ms` is set only for a repeating record that is overdue behind a closed gate,
+    `delivery_not_before_ms` is set only for a recurring record that is overdue behind a closed gate,
     `held_until_ms` only for one that is overdue under a hold; past year 9999 it means the next external
     word.
     """
 
     record: Record
-    state: Literal["scheduled", "overdue"]
+    state: Literal["scheduled", "overdue", "paused"]
     delivery_not_before_ms: int | None = None
     delivery_mode: Literal["session-local"] = "session-local"
     held_until_ms: int | None = None
@@ -42,14 +43,13 @@ def view_record(
     not_before_ms: int | None = None,
 ) -> View:
     """One record as of `now_ms`, given the last recurring batch of its session and a hold, if any."""
-    if now_ms < record.scheduled_at_ms:
+    if record.standing.paused:
+        return View(record=record, state="paused")
+    if now_ms < find_due(record):
         return View(record=record, state="scheduled")
     gate_ms = find_gate(profile, last_accepted_at_ms)
     held = (
-        isinstance(record, EveryRecord)
-        and gate_ms is not None
-        and now_ms < gate_ms
-        and is_representable(gate_ms)
+        is_recurring(record) and gate_ms is not None and now_ms < gate_ms and is_representable(gate_ms)
     )
     return View(
         record=record,
@@ -68,7 +68,10 @@ def list_views(ledger: Ledger, now_ms: int, not_before_ms: int | None = None) ->
 
 
 def encode_view(view: View) -> Json:
-    """The view as tools answer with it, keys in the order of spec section 6."""
+    """The view as tools answer with it, keys in the order of spec section 6.
+
+    Of a record of version 2 it also tells revision, runs, and a pending snooze (calendar.md section 3).
+    """
     value = {
         **encode_record(view.record),
         "state": view.state,
@@ -79,4 +82,13 @@ def encode_view(view: View) -> Json:
     if view.held_until_ms is not None:
         held = is_representable(view.held_until_ms)
         value["heldUntil"] = format_instant(view.held_until_ms) if held else NEXT_WORD
-    return value
+    return {**value, **_encode_standing(view.record.standing)}
+
+
+def _encode_standing(standing: Standing) -> Json:
+    if standing.version == 1:
+        return {}
+    value: Json = {"revision": standing.revision, "runs": standing.runs}
+    if standing.snoozed_until_ms is None:
+        return value
+    return {**value, "snoozedUntil": format_instant(standing.snoozed_until_ms)}

@@ -6,34 +6,35 @@ a healthy runner would deliver next. It refuses to sleep and to read a clock: `n
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, assert_never
 
 from msgspec import Struct
 from returns.result import Failure, Result, Success
 
 from wakefold.active_records import index_records
-from wakefold.events import (
-    SCHEDULE_CHANGE,
-    Dispatch,
-    Event,
-    EveryRecord,
-    OneShotRecord,
-    Record,
-    encode_change,
-)
+from wakefold.edits import Skip, StatedDispatch
+from wakefold.events import SCHEDULE_CHANGE, Dispatch, Event, encode_change
 from wakefold.instants import is_representable
-from wakefold.ledger import Ledger, evolve
-from wakefold.recurrence import find_gate, find_occurrence, is_exhausted
+from wakefold.ledger import Ledger, evolve, list_active
+from wakefold.occurrences import can_evaluate, evaluate
+from wakefold.records import OneShotRecord, Record, RecurringRecord, find_due, is_recurring
+from wakefold.recurrence import find_gate, is_exhausted
 from wakefold.rejections import TimeOutOfRange
+from wakefold.transitions import measure_lateness
 
 MAX_DELAY_MS: Final = 2_147_483_647
 """The longest wait that one timer is given; longer ones are split (spec section 7)."""
 
 
 class OneShotDue(Struct, frozen=True, tag="one-shot", tag_field="kind"):
-    """One one-shot is due: one message, one dispatch."""
+    """One one-shot is due: one message, one dispatch.
+
+    `accepted_at_ms` is set where the dispatch states it, which it does from version 2 on.
+    """
 
     record: OneShotRecord
+    accepted_at_ms: int | None = None
 
     @property
     def occurrence_ms(self) -> int:
@@ -42,17 +43,36 @@ class OneShotDue(Struct, frozen=True, tag="one-shot", tag_field="kind"):
 
 
 class BatchEntry(Struct, frozen=True):
-    """One repeating record of a batch with its latest due occurrence."""
+    """One recurring record of a batch with its latest due occurrence.
 
-    record: EveryRecord
+    `next_ms` is the target after it, where the dispatch states it: `None` if there is none.
+    """
+
+    record: RecurringRecord
     occurrence_ms: int
+    next_ms: int | None = None
 
 
 class BatchDue(Struct, frozen=True, tag="recurring", tag_field="kind"):
-    """All due repeating records go in one message; their dispatches share `accepted_at_ms`."""
+    """All due recurring records go in one message; their dispatches share `accepted_at_ms`."""
 
     accepted_at_ms: int
     entries: tuple[BatchEntry, ...]
+
+
+class SkipEntry(Struct, frozen=True):
+    """One occurrence that is too late to be delivered, and the target after it, if any."""
+
+    record: Record
+    occurrence_ms: int
+    next_ms: int | None
+
+
+class SkipDue(Struct, frozen=True, tag="skip", tag_field="kind"):
+    """Occurrences are left out: no message, and no wakeup (calendar.md section 3)."""
+
+    accepted_at_ms: int
+    entries: tuple[SkipEntry, ...]
 
 
 class Wait(Struct, frozen=True, tag="wait", tag_field="kind"):
@@ -61,7 +81,7 @@ class Wait(Struct, frozen=True, tag="wait", tag_field="kind"):
     until_ms: int | None
 
 
-Decision = OneShotDue | BatchDue | Wait
+Decision = OneShotDue | BatchDue | SkipDue | Wait
 
 
 class Wake(Struct, frozen=True):
@@ -87,11 +107,12 @@ def decide_due(
 ) -> Result[Decision, TimeOutOfRange]:
     """What to dispatch now, or how long to wait.
 
-    Nothing is dispatched before `not_before_ms` (a hold); what is due then waits for that instant. A
-    batch at a `now_ms` outside years 0001 to 9999 fails.
+    Nothing is dispatched before `not_before_ms` (a hold); what is due then waits for that instant. What
+    would be written at a `now_ms` outside years 0001 to 9999 fails.
     """
     decision = _decide(ledger, now_ms, not_before_ms)
-    if isinstance(decision, BatchDue) and not is_representable(now_ms):
+    states_now = not isinstance(decision, Wait) and decision.accepted_at_ms is not None
+    if states_now and not is_representable(now_ms):
         return Failure(TimeOutOfRange())
     return Success(decision)
 
@@ -110,14 +131,19 @@ def delay_wake(at_ms: int, now_ms: int) -> Wake:
     return Wake(at_ms=at_ms, delay_ms=min(at_ms - now_ms, MAX_DELAY_MS))
 
 
-def list_dispatches(decision: Decision) -> tuple[Dispatch, ...]:
+def list_dispatches(decision: Decision) -> tuple[Dispatch | StatedDispatch | Skip, ...]:
     """The changes to append once a decision's message is queued, in the message's order."""
     match decision:
-        case OneShotDue(record=record):
-            return (Dispatch(id=record.id),)
+        case OneShotDue(record=record, accepted_at_ms=accepted_at_ms):
+            if accepted_at_ms is None:
+                return (Dispatch(id=record.id),)
+            return (StatedDispatch(record.id, accepted_at_ms, decision.occurrence_ms),)
         case BatchDue(accepted_at_ms=accepted_at_ms, entries=entries):
+            return tuple(_dispatch(entry, accepted_at_ms) for entry in entries)
+        case SkipDue(accepted_at_ms=accepted_at_ms, entries=late):
             return tuple(
-                Dispatch(id=entry.record.id, accepted_at_ms=accepted_at_ms) for entry in entries
+                Skip(entry.record.id, accepted_at_ms, entry.occurrence_ms, entry.next_ms)
+                for entry in late
             )
         case Wait():
             return ()
@@ -132,10 +158,16 @@ def list_occurrences(decision: Decision) -> tuple[tuple[str, int], ...]:
             return ((record.id, decision.occurrence_ms),)
         case BatchDue(entries=entries):
             return tuple((entry.record.id, entry.occurrence_ms) for entry in entries)
-        case Wait():
+        case SkipDue() | Wait():
             return ()
         case _:
             assert_never(decision)
+
+
+def list_passed_over(ledger: Ledger, now_ms: int) -> tuple[Record, ...]:
+    """What is due and cannot be evaluated, since this tz database lacks its zone."""
+    due = index_records(ledger.records).list_repeats(now_ms)
+    return tuple(record for record in due if not can_evaluate(record))
 
 
 def preview(ledger: Ledger, now_ms: int, count: int) -> tuple[Upcoming, ...]:
@@ -155,6 +187,8 @@ def preview(ledger: Ledger, now_ms: int, count: int) -> tuple[Upcoming, ...]:
                 upcoming.append(Upcoming(record, decision.occurrence_ms, now_ms))
             case BatchDue(entries=entries):
                 upcoming.extend(Upcoming(e.record, e.occurrence_ms, now_ms) for e in entries)
+            case SkipDue():
+                pass
             case _:
                 assert_never(decision)
         ledger = _dispatch_all(ledger, decision, now_ms)
@@ -163,21 +197,28 @@ def preview(ledger: Ledger, now_ms: int, count: int) -> tuple[Upcoming, ...]:
 
 def _decide(ledger: Ledger, now_ms: int, not_before_ms: int | None) -> Decision:
     records = index_records(ledger.records)
-    one_shot_ms, repeat_ms = records.one_shot_ms, records.repeat_ms
-    if is_exhausted(ledger.profile, ledger.last_accepted_at_ms):
-        repeat_ms = None
-    earliest_ms = _find_least(one_shot_ms, repeat_ms)
+    ended = is_exhausted(ledger.profile, ledger.last_accepted_at_ms)  # whatever is recurring
+    one_shot_ms = records.one_shot_ms
+    earliest_ms = _find_least(one_shot_ms, None if ended else records.repeat_ms)
     if earliest_ms is None or earliest_ms > now_ms:
         return Wait(until_ms=earliest_ms)
     if not_before_ms is not None and now_ms < not_before_ms:
         return Wait(until_ms=not_before_ms)
+    gate_ms = find_gate(ledger.profile, ledger.last_accepted_at_ms)
+    late = _list_late(records.list_late(now_ms), now_ms, gate_ms, ended=ended)
+    if late:
+        return SkipDue(accepted_at_ms=now_ms, entries=late)
     one_shot = records.find_one_shot(now_ms)
     if one_shot is not None:
-        return OneShotDue(record=one_shot)
-    gate_ms = find_gate(ledger.profile, ledger.last_accepted_at_ms)
+        states_now = one_shot.standing.version != 1
+        return OneShotDue(record=one_shot, accepted_at_ms=now_ms if states_now else None)
+    repeats = [] if ended else records.list_repeats(now_ms)
+    due = [record for record in repeats if can_evaluate(record)]
+    if not due:
+        coming = (find_due(record) for record in list_active(ledger) if not record.standing.paused)
+        return Wait(until_ms=min((due_ms for due_ms in coming if due_ms > now_ms), default=None))
     if gate_ms is not None and now_ms < gate_ms:
         return Wait(until_ms=_find_least(one_shot_ms, gate_ms))
-    due = records.list_repeats(now_ms)
     return BatchDue(accepted_at_ms=now_ms, entries=tuple(_enter(record, now_ms) for record in due))
 
 
@@ -185,9 +226,33 @@ def _find_least(*instants_ms: int | None) -> int | None:
     return min((ms for ms in instants_ms if ms is not None), default=None)
 
 
-def _enter(record: EveryRecord, now_ms: int) -> BatchEntry:
-    found = find_occurrence(record.scheduled_at_ms, record.every_seconds, now_ms)
-    return BatchEntry(record=record, occurrence_ms=found.occurrence_ms)
+def _list_late(
+    records: Iterable[Record], now_ms: int, gate_ms: int | None, *, ended: bool
+) -> tuple[SkipEntry, ...]:
+    """What is later than its grace, evaluated as of now; nothing recurring where that has ended."""
+    late = []
+    for record in records:
+        grace_seconds = record.options.grace_seconds
+        if grace_seconds is None or (ended and is_recurring(record)) or not can_evaluate(record):
+            continue
+        found = evaluate(record, now_ms)
+        late_ms = measure_lateness(record, found.occurrence_ms, now_ms, gate_ms)
+        if late_ms > 1000 * grace_seconds:
+            late.append(SkipEntry(record, found.occurrence_ms, found.next_target_ms))
+    return tuple(late)
+
+
+def _enter(record: RecurringRecord, now_ms: int) -> BatchEntry:
+    found = evaluate(record, now_ms)
+    states_next = record.standing.version != 1
+    return BatchEntry(record, found.occurrence_ms, found.next_target_ms if states_next else None)
+
+
+def _dispatch(entry: BatchEntry, accepted_at_ms: int) -> Dispatch | StatedDispatch:
+    record = entry.record
+    if record.standing.version == 1:
+        return Dispatch(id=record.id, accepted_at_ms=accepted_at_ms)
+    return StatedDispatch(record.id, accepted_at_ms, entry.occurrence_ms, entry.next_ms)
 
 
 def _dispatch_all(ledger: Ledger, decision: Decision, now_ms: int) -> Ledger:

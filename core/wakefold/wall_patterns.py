@@ -61,6 +61,11 @@ def find_spacing(pattern: WallPattern) -> int | None:
     return None if days is None else min([*_list_distances(pattern), _count_across(pattern, days)])
 
 
+def find_spacing_within(pattern: WallPattern) -> int:
+    """The least distance (ms) that two of its times could have, were every date one of its dates."""
+    return min([*_list_distances(pattern), _count_across(pattern, 1)])
+
+
 def comes_closer(pattern: WallPattern, least_ms: int) -> bool:
     """Whether two of its times lie nearer to each other than that, on the wall."""
     if min(_list_distances(pattern), default=least_ms) < least_ms:

@@ -64,6 +64,15 @@ def canonicalize_zone(name: str) -> str | None:
     return ALIASES.get(known, known) if known is not None else None
 
 
+def is_known(name: str) -> bool:
+    """Whether the tz database has a zone, by a name that is stored."""
+    try:
+        Instant.from_timestamp(0, unit="second").to_tz(name)
+    except TimeZoneNotFoundError:
+        return False
+    return True
+
+
 def resolve_local(local: PlainDateTime, zone: str) -> Resolution:
     """What a local time means in a canonical zone (`canonicalize_zone` first).
 

@@ -12,7 +12,15 @@ from typing import Final
 from wakefold.events import SCHEDULE_CHANGE, Event, EveryRecord, encode_change
 from wakefold.ledger import Ledger, evolve, list_active
 from wakefold.recurrence import SEED
-from wakefold.wakes import BatchDue, OneShotDue, Wait, decide_due, list_dispatches, plan_next_wake
+from wakefold.wakes import (
+    BatchDue,
+    OneShotDue,
+    SkipDue,
+    Wait,
+    decide_due,
+    list_dispatches,
+    plan_next_wake,
+)
 from wakefold_laws.clock_scripts import ClockReading, ClockScript, ClockStep
 from wakefold_laws.clock_strategies import clocked_ledgers
 from wakefold_laws.laws import law
@@ -43,6 +51,8 @@ class Runner:
                     assert all(entry.occurrence_ms <= now_ms for entry in entries)
                     apart = last_ms is None or now_ms - last_ms >= STRETCH_MS * 5
                     assert apart or self.ledger.profile != SEED
+                case SkipDue(entries=late):
+                    assert all(entry.record.options.missed == "skip" for entry in late)
             for change in list_dispatches(decision):
                 event = Event(SCHEDULE_CHANGE, self.ledger.position, now_ms, encode_change(change))
                 self.ledger = evolve(self.ledger, event).unwrap()

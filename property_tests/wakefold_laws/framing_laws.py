@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from wakefold.events import AfterRecord, AtRecord, EveryRecord, Record
+from wakefold.events import AfterRecord, AtRecord, EveryRecord, OneShotRecord, Record
 from wakefold.framing import frame_batch, frame_decision, frame_one_shot, read_frame
 from wakefold.instants import format_instant
 from wakefold.json_text import format_json
@@ -78,6 +78,7 @@ def read_label(line: str, label: str) -> str:
 def say(entry: BatchEntry, prompt: str) -> BatchEntry:
     """The same part of a batch, with another prompt."""
     record = entry.record
+    assert isinstance(record, EveryRecord)
     said = EveryRecord(record.id, prompt, record.every_seconds, record.scheduled_at_ms)
     return BatchEntry(said, entry.occurrence_ms)
 
@@ -150,7 +151,7 @@ def no_prompt_makes_a_line_of_its_own(
 @law(record=records(), due=entries, accepted_ms=instants())
 def a_decision_is_framed_by_its_kind(record: Record, due: list[BatchEntry], accepted_ms: int) -> None:
     """The frame of a decision is that of its one-shot or of its batch; a batch of one is a batch."""
-    if not isinstance(record, EveryRecord):
+    if isinstance(record, OneShotRecord):
         assert frame_decision(OneShotDue(record)) == frame_one_shot(record)
     for batch in (tuple(due), tuple(due[:1])):
         assert frame_decision(BatchDue(accepted_ms, batch)) == frame_batch(batch)

@@ -36,6 +36,7 @@ from wakefold.guard_config import GuardConfig, QuietHours
 from wakefold.ledger import Ledger, evolve, fold, list_active
 from wakefold.lifecycle import advance
 from wakefold.owners import open_owner
+from wakefold.records import find_interval
 from wakefold.recurrence import PUBLISHED
 from wakefold.requests import allocate_id
 from wakefold.signals import Recorded
@@ -266,7 +267,7 @@ def a_reap_ends_what_caused_it_and_leaves_one_shots(
     repeating = [record for record in left if isinstance(record, EveryRecord)]
     floor = config.min_repeating_interval_seconds
     assert not any(record.every_seconds < floor for record in repeating)
-    if not any(record.every_seconds < floor for record in stop.to_delete):
+    if not any(find_interval(record) < floor for record in stop.to_delete):
         assert not repeating
     again = reap(wakeups, ledger, config, now_ms)
     assert again is None or again.key.reason != "interval"

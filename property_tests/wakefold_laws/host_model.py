@@ -37,7 +37,14 @@ from wakefold.offers import offer_again
 from wakefold.receipts import list_receipts
 from wakefold.recoveries import clear_up
 from wakefold.recurrence import Profile
-from wakefold.wakes import Wait, decide_due, list_dispatches, list_occurrences, plan_next_wake
+from wakefold.wakes import (
+    BatchDue,
+    OneShotDue,
+    decide_due,
+    list_dispatches,
+    list_occurrences,
+    plan_next_wake,
+)
 from wakefold_laws.log_model import renew
 
 Key = tuple[str, int]
@@ -89,7 +96,7 @@ class HostModel:
     def hand_over(self) -> bool:
         """The message of what is due and its dispatches; whether anything was due."""
         decision = decide_due(self.ledger, self.clock_ms).unwrap()
-        if isinstance(decision, Wait):
+        if not isinstance(decision, OneShotDue | BatchDue):
             return False
         message = make_message(self.name(), frame_decision(decision), REMINDER_SOURCE)
         self.messages[message["id"]] = list_occurrences(decision)

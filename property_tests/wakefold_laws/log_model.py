@@ -10,7 +10,7 @@ Shapes: every name in `_ms` is epoch milliseconds, every name in `_seconds` whol
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import Final
 
 from msgspec import UNSET, Struct
 
@@ -33,6 +33,7 @@ from wakefold.events import (
 from wakefold.instants import MAX_INSTANT_MS
 from wakefold.ledger import Ledger
 from wakefold.outcomes import either
+from wakefold.records import Standing
 from wakefold.recurrence import SEED, Profile
 from wakefold.rejections import LogRule
 
@@ -81,7 +82,7 @@ def renew(record: Record, schedule_id: str, target_ms: int) -> Record:
         case AtRecord(prompt=prompt):
             return AtRecord(schedule_id, prompt, target_ms)
         case _:
-            assert_never(record)
+            raise LookupError  # version 2 has laws of its own
 
 
 class ShapeFault(Struct, frozen=True):
@@ -120,7 +121,7 @@ _BAD_INSTANTS: Final = (
 SHAPE_FAULTS: Final = (
     ShapeFault("not_an_object", (), (None, True, 1, "x", [])),
     ShapeFault("not_an_object", ("schedule",), (None, True, 1, "x", [])),
-    ShapeFault("unknown_version", ("version",), (2, 0, 1.5, True, "1", None, UNSET)),
+    ShapeFault("unknown_version", ("version",), (3, 0, 1.5, True, "1", None, UNSET)),
     ShapeFault("unknown_operation", ("operation",), ("update", "Create", 1, None, [], UNSET)),
     ShapeFault("unknown_kind", ("schedule", "kind"), ("cron", "EVERY", 1, None, [], UNSET)),
     ShapeFault("wrong_keys", ("note",), (None, "x")),
@@ -215,7 +216,11 @@ class Level:
             del self.active[record.id]
             return
         self.active[record.id] = EveryRecord(
-            record.id, record.prompt, record.every_seconds, occurrence_ms + interval_ms
+            record.id,
+            record.prompt,
+            record.every_seconds,
+            occurrence_ms + interval_ms,
+            standing=Standing(runs=record.standing.runs + 1),
         )
 
     def retrace(self, event: Event) -> None:
@@ -239,7 +244,7 @@ class Level:
                 else:
                     self.fire(record)
             case _:
-                assert_never(change)
+                raise LookupError  # version 2 has laws of its own
 
     def freeze(self) -> Ledger:
         """The ledger that folding a log which ends with this level must give."""

@@ -110,7 +110,7 @@ def planning_twice_is_the_same_and_changes_nothing(scene: Scene) -> None:
     answer_twice(lambda: wakes.preview(ledger, now_ms, 5), ledger)
     answer_twice(lambda: list_views(ledger, now_ms), ledger)
     decision = wakes.decide_due(ledger, now_ms).unwrap()
-    if not isinstance(decision, wakes.Wait):
+    if isinstance(decision, wakes.OneShotDue | wakes.BatchDue):
         answer_twice(lambda: frame_decision(decision), decision)
 
 

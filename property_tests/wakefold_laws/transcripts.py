@@ -166,7 +166,7 @@ class _OwnerlessSession(Session):
     """A session whose owner is replaced by a counter of its recomputes."""
 
     def __init__(self, shell: _Shell) -> None:
-        super().__init__(shell, shell, shell)
+        super().__init__(shell, shell, shell, protocol=1)
         self._shell = shell
 
     def signal(self, signal: fact.Signal) -> None:

@@ -38,16 +38,22 @@ from wakefold.implied_zones import (
     list_client_zones,
 )
 from wakefold.instants import format_instant, parse_instant
-from wakefold.ledger import Ledger, accept_occurrence, fold, list_active
+from wakefold.ledger import Ledger, fold, list_active
 from wakefold.outcomes import either
 from wakefold.receipts import encode_receipt, present_dispatch
 from wakefold.recurrence import SEED
 from wakefold.rejections import InvalidPrompt, LogFault, Rejection
 from wakefold.requests import At, CreateRequest, Rule, make_record, read_rule, trim_prompt
+from wakefold.transitions import accept_occurrence
 from wakefold.views import encode_view, view_record
-from wakefold.wakes import BatchDue, BatchEntry, Decision, OneShotDue, Wait, decide_due
+from wakefold.wakes import (
+    BatchEntry,
+    decide_due,
+)
 from wakefold.wakeups import count_wakeups, find_day_start
 from wakefold.zones import canonicalize_zone
+from wakefold_laws import edit_runners
+from wakefold_laws.edit_runners import spell_decision
 from wakefold_laws.transcripts import run_owner, run_tools
 
 Case = dict[str, Any]
@@ -131,7 +137,7 @@ def run_decision(case: Case) -> object:
         seen_ids=dict.fromkeys(folded["seenIds"]),
         last_accepted_at_ms=parse_instant(folded.get("lastRecurringAcceptedAt")),
     )
-    return either(decide_due(ledger, case["now"]), _spell_decision, lambda error: {"error": error.code})
+    return either(decide_due(ledger, case["now"]), spell_decision, lambda error: {"error": error.code})
 
 
 def run_framing(case: Case) -> object:
@@ -247,6 +253,13 @@ RUNNERS: Final[dict[str, tuple[frozenset[str], Runner]]] = {
         ("guard_reap", "events config now expect", run_guard_reap),
         ("cron_parse", "expression expect", run_cron_parse),
         ("calendar_next", "rule after expect", run_calendar_next),
+        ("fold_v2", "profile events expect", edit_runners.run_fold),
+        ("decision_v2", "profile folded now expect", edit_runners.run_decision),
+        (
+            "update",
+            "profile tool events folded arguments now implicitTimeZone expect",
+            edit_runners.run_update,
+        ),
     )
 }
 """By file: the fields that a case may have, and what runs it."""
@@ -305,25 +318,6 @@ def _spell_ledger(ledger: Ledger) -> object:
     if ledger.last_accepted_at_ms is not None:
         value["lastRecurringAcceptedAt"] = format_instant(ledger.last_accepted_at_ms)
     return value
-
-
-def _spell_decision(decision: Decision) -> object:
-    match decision:
-        case OneShotDue(record=record):
-            return {"kind": "one-shot", "id": record.id}
-        case BatchDue(accepted_at_ms=accepted_at_ms, entries=entries):
-            return {
-                "kind": "recurring",
-                "acceptedAt": format_instant(accepted_at_ms),
-                "reminders": [
-                    {"id": e.record.id, "occurrenceAt": format_instant(e.occurrence_ms)}
-                    for e in entries
-                ],
-            }
-        case Wait(until_ms=None):
-            return {"kind": "wait"}
-        case Wait(until_ms=until_ms):
-            return {"kind": "wait", "target": until_ms}
 
 
 def _spell_zones(zones: tuple[str, ...]) -> object:

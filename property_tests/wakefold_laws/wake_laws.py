@@ -100,7 +100,7 @@ def split_kinds(ledger: Ledger) -> tuple[list[OneShotRecord], list[EveryRecord]]
     """The active one-shots and repeating records, by target; those of one target in create order."""
     active = sorted(list_active(ledger), key=lambda record: record.scheduled_at_ms)
     repeating = [record for record in active if isinstance(record, EveryRecord)]
-    return [record for record in active if not isinstance(record, EveryRecord)], repeating
+    return [record for record in active if isinstance(record, OneShotRecord)], repeating
 
 
 def enter(record: EveryRecord, now_ms: int) -> BatchEntry:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Literal
 
 import anyio
 from returns.pipeline import is_successful
@@ -16,6 +17,7 @@ from returns.result import Failure
 from wakefold import SEED, Profile
 from wakefold import signals as fact
 from wakefold import tools as step
+from wakefold.guard import ADMITTED_TOOLS
 from wakefold.guard_config import GuardConfig
 from wakefold.owners import Phase
 from wakefold.reaping import reap_reminders
@@ -30,11 +32,12 @@ class Session(ToolPerformer):
     """One live session. `run` it in a task; `call` its tools from others.
 
     `on_warning` is told the kind of each warning; `on_wait`, whenever the session comes to rest, the
-    instant (epoch ms) that it waits for (`None`: nothing is planned). `CompositionError` without a
+    instant (epoch ms) that it waits for (`None`: nothing is planned). Under protocol 1 its tools write
+    version 1 of the durable change alone, and refuse what needs more. `CompositionError` without a
     store, and for a child session (spec section 13).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a session's world
         self,
         store: Store | None,
         host: Host,
@@ -44,6 +47,7 @@ class Session(ToolPerformer):
         guard: GuardConfig | None = None,
         on_warning: Callable[[str], None] = lambda _: None,
         on_wait: Callable[[int | None], None] = lambda _: None,
+        protocol: Literal[1, 2] = 2,
     ) -> None:
         """The session's world, and who is told of what goes on."""
         if store is None:
@@ -60,6 +64,7 @@ class Session(ToolPerformer):
         self._running: Call | None = None
         self._worker: int | None = None  # the task that awaits barriers
         self._closed = False
+        self._protocol: Literal[1, 2] = protocol
 
     def on_turn(self) -> None:
         """A turn for the owner, after what waits already."""
@@ -108,12 +113,12 @@ class Session(ToolPerformer):
             raise UnavailableError("this session is closed: open it again.")
         self.refuse_reentry()
         call = Call()
-        guarded = self.owner.guard if tool == "schedule_create" else None
+        guarded = self.owner.guard if tool in ADMITTED_TOOLS else None
         sample = step.Sampled(0) if guarded is None else self._sample()
         if not isinstance(sample, step.Sampled):
             call.finish(Failure(InternalError()))  # without a clock nothing is admitted
             return call
-        opened = open_call(tool, arguments, guarded, sample.now_ms)
+        opened = open_call(tool, arguments, guarded, sample.now_ms, self._protocol)
         if is_successful(opened):
             call.program = opened.unwrap()()
             self._queue.append(call)

@@ -261,9 +261,11 @@ class Performer:
             self.signal(fact.ClaimBusy())
 
     def _hand_over(self, handed: order.HandOver) -> None:
-        """Queue the message, then append every dispatch, without giving up control in between."""
+        """Queue the message, if any, then append, without giving up control in between."""
+        inbox: Sequence[Draft] = ()
         try:
-            inbox = self.host.hand_over(Followup(handed.message, handed.occurrences))
+            if handed.message is not None:
+                inbox = self.host.hand_over(Followup(handed.message, handed.occurrences))
         except Exception as trouble:  # noqa: BLE001 - the core decides what a failed message means
             self.trouble = trouble
             self.signal(fact.FollowupFailed())

@@ -39,7 +39,7 @@ from wakefold.rejections import (
     describe_rejection,
 )
 from wakefold.tool_schemas import TOOL_DEFINITIONS
-from wakefold.wakes import list_occurrences
+from wakefold.wakes import SkipDue, list_occurrences
 from wakefold_shell.pipes import requests as ask
 from wakefold_shell.pipes.messages import MessageFault
 from wakefold_shell.pipes.spelling import list_fields, spell
@@ -114,7 +114,7 @@ def _spell_decision(decision: Decision) -> Json:
         return {"kind": kind, "untilMs": decision.until_ms}
     return {
         "kind": kind,
-        "message": frame_decision(decision),
+        "message": None if isinstance(decision, SkipDue) else frame_decision(decision),
         "changes": spell(list_dispatches(decision)),
         "occurrences": spell(list_occurrences(decision)),
     }

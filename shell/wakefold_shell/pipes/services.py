@@ -188,7 +188,7 @@ class CoreService:
 
     def _call(self, request: ask.Call) -> Json:
         now_ms = _require_clock(request.now_ms, guarded=request.guard is not None)
-        opened = open_call(request.tool, request.arguments, request.guard, now_ms)
+        opened = open_call(request.tool, request.arguments, request.guard, now_ms, protocol=1)
         if not is_successful(opened):
             return _spell_answer(Failure(opened.failure()))
         self._kept[request.as_] = Running(opened.unwrap()())
