@@ -76,6 +76,11 @@ COMMANDS: Final = {
         "run",
         "Own a session, or all below a directory: deliver what is due, until SIGINT or SIGTERM.",
     ),
+    "mcp": Entry(
+        "hosting",
+        "mcp_",
+        "Serve a session's reminders to an MCP client over standard input and output, until it ends.",
+    ),
     "doctor": Entry(
         "caring",
         "doctor",
