@@ -17,7 +17,6 @@ from mcp.server.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import ResourceUpdatedNotification, TextContent, TextResourceContents
 
-from wakefold_shell.mcp.http import Endpoint, serve_http
 from web_service import BEARER, BELL, INITIALIZE, KIND, TAKES, TOKEN, BellTower, serving, status
 
 pytestmark = pytest.mark.anyio
@@ -236,16 +235,11 @@ async def test_an_open_stream_ends_in_order() -> None:
 async def test_a_cancelled_server_frees_its_port_and_its_lifespan() -> None:
     """As if it had been told to stop."""
     tower = BellTower()
-    told: list[str] = []
-    with anyio.fail_after(10):
-        async with anyio.create_task_group() as tasks:
-            endpoint, never = Endpoint("127.0.0.1", 0, TOKEN), anyio.Event()
-            tasks.start_soon(serve_http, tower.server, endpoint, never, told.append)
-            while not told:
-                await anyio.sleep(0.01)
+    with anyio.move_on_after(0.5):
+        async with serving(tower.server) as service:
+            assert await service.ask(BEARER, path="/") != b""
             assert not tower.gone.is_set()
-            tasks.cancel_scope.cancel()
-    port = int(told[0].rpartition(":")[2].removesuffix("/mcp"))
+            await anyio.sleep_forever()
     with pytest.raises(OSError, match="connection attempts failed"):
-        await anyio.connect_tcp("127.0.0.1", port)
+        await anyio.connect_tcp("127.0.0.1", service.port)
     assert tower.gone.is_set()

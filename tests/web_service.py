@@ -27,7 +27,8 @@ from mcp_types import (
 from msgspec import Struct, structs
 
 from wakefold.json_text import format_json
-from wakefold_shell.mcp.http import Endpoint, serve_http
+from wakefold_shell.mcp.endpoints import Endpoint, open_listener
+from wakefold_shell.mcp.http import serve_listener
 
 TOKEN: Final = "t0ken-of-the-tests"
 BEARER: Final = f"Authorization: Bearer {TOKEN}"
@@ -164,23 +165,15 @@ class Service(Struct):
 async def serving(server: Server[Any], **settings: object) -> AsyncIterator[Service]:
     """A service on a loopback port as long as the block lasts; its settings are the endpoint's."""
     endpoint = structs.replace(Endpoint("127.0.0.1", 0, TOKEN), **settings)
-    listening, told = anyio.Event(), list[str]()
-
-    def tell(sentence: str) -> None:
-        told.append(sentence)
-        if sentence.startswith("listening"):
-            listening.set()
-
-    stop = anyio.Event()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(serve_http, server, endpoint, stop, tell)
-        with anyio.fail_after(10):
-            await listening.wait()
-        port = int(told[-1].rpartition(":")[2].removesuffix("/mcp"))
-        try:
-            yield Service(port, told, stop)
-        finally:
-            stop.set()
+    told, stop = list[str](), anyio.Event()
+    with open_listener(endpoint) as listener:
+        port = listener.getsockname()[1]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(serve_listener, listener, server, endpoint, stop, told.append)
+            try:
+                yield Service(port, told, stop)
+            finally:
+                stop.set()
 
 
 def status(answer: bytes) -> int:

@@ -79,7 +79,7 @@ COMMANDS: Final = {
     "mcp": Entry(
         "hosting",
         "mcp_",
-        "Serve a session's reminders to an MCP client over standard input and output, until it ends.",
+        "Serve a session's reminders to an MCP client on standard streams, or over HTTP to many.",
     ),
     "doctor": Entry(
         "caring",

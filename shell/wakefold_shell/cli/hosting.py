@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from functools import partial
@@ -38,11 +39,22 @@ from wakefold_shell.cli.options import (
 )
 from wakefold_shell.cli.running import OneSessionOption, choose_watchman
 from wakefold_shell.cli.waiting import StatusLine
+from wakefold_shell.cli.web import (
+    BodyBytesOption,
+    HostsOption,
+    HttpOption,
+    OriginsOption,
+    RequestSecondsOption,
+    TokenFileOption,
+    choose_endpoint,
+)
 from wakefold_shell.clocks import SystemClock
 from wakefold_shell.errors import ShellError
+from wakefold_shell.guarding import Watchman
 from wakefold_shell.hosts.clients import ClientAgent
 from wakefold_shell.hosts.commands import OUTPUT_BYTES_MAX
 from wakefold_shell.hosts.inboxes import Agent
+from wakefold_shell.mcp.endpoints import BODY_BYTES_MAX, REQUEST_SECONDS_MAX, Endpoint
 from wakefold_shell.mcp.sessions import Place, Sessions, open_sessions
 from wakefold_shell.runners import Runner
 from wakefold_shell.stores.journals import StoreKind
@@ -100,6 +112,12 @@ def mcp_(  # noqa: PLR0913 - one option for each thing to choose
     *,
     session: OneSessionOption = None,
     root: RootOption = None,
+    http: HttpOption = None,
+    token_file: TokenFileOption = None,
+    allow_origin: OriginsOption = None,
+    allow_host: HostsOption = None,
+    body_bytes_max: BodyBytesOption = BODY_BYTES_MAX,
+    request_seconds_max: RequestSecondsOption = REQUEST_SECONDS_MAX,
     deliver: ReceiverOption = Receiver.INBOX,
     time_limit: TimeLimitOption = 600.0,
     output_limit: OutputLimitOption = OUTPUT_BYTES_MAX,
@@ -113,23 +131,40 @@ def mcp_(  # noqa: PLR0913 - one option for each thing to choose
     log_level: LogLevelOption = LogLevel.WARNING,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
-    """Serve a session's reminders to an MCP client over standard input and output, until it ends."""
-    place = _choose_place(session, root, store, profile.profile, line_bytes_max)
+    """Serve a session's reminders to an MCP client on standard streams, or over HTTP to many."""
     line = StatusLine()
+    place = _choose_place(session, root, store, profile.profile, line_bytes_max)
+    endpoint = choose_endpoint(
+        http, token_file, allow_host, allow_origin, body_bytes_max, request_seconds_max
+    )
     chosen = choose_target(_RECEIVERS[deliver], target or [], secret_file, pass_env or [])
     limits = Limits(time_limit, output_limit, pass_env or [])
-    make_runner = partial(
-        Runner,
-        make_agent=Delivery(chosen, limits, line, as_json=False).choose_agent if chosen else _wait,
-        clock=SystemClock(),
-        profile=profile.profile,
+    make_agent = Delivery(chosen, limits, line, as_json=False).choose_agent if chosen else _wait
+    watchman = choose_watchman(config, root, line, no_guard=no_guard)
+    make_runner = partial(_make_runner, place, make_agent, watchman, line, store, not no_checkpoint)
+    _serve(open_sessions(place, make_runner), endpoint, line, log_level)
+
+
+def _make_runner(
+    place: Place,
+    make_agent: Callable[[Path, Header], Agent],
+    watchman: Watchman | None,
+    line: StatusLine,
+    store: StoreKind | None,
+    checkpoint: bool,
+    directory: Path,
+) -> Runner:
+    return Runner(
+        directory,
+        make_agent,
+        SystemClock(),
+        profile=place.profile,
         store=store,
-        watchman=choose_watchman(config, root, line, no_guard=no_guard),
-        checkpoint=not no_checkpoint,
-        line_bytes_max=line_bytes_max,
+        watchman=watchman,
+        checkpoint=checkpoint,
+        line_bytes_max=place.line_bytes_max,
         tell=line.say,
     )
-    _serve(open_sessions(place, make_runner), line, log_level)
 
 
 def _choose_place(
@@ -154,16 +189,24 @@ def _wait(_: Path, __: Header) -> Agent:
 
 
 def _serve(
-    sessions: AbstractAsyncContextManager[Sessions], line: StatusLine, log_level: LogLevel
+    sessions: AbstractAsyncContextManager[Sessions],
+    endpoint: Endpoint | None,
+    line: StatusLine,
+    log_level: LogLevel,
 ) -> None:
     _require_sdk()
-    from wakefold_shell.mcp.stdio import serve_stdio  # noqa: PLC0415 - imports the extra
-
-    if sys.stdin.isatty():
-        line.say("speaking the protocol with the terminal, for clients; Ctrl-D ends it.")
     # Whatever handlers there are by now may write to standard output.
     logging.basicConfig(stream=sys.stderr, level=log_level.upper(), force=True)
-    anyio.run(serve_stdio, sessions, line.say)
+    if endpoint is None:
+        from wakefold_shell.mcp.stdio import serve_stdio  # noqa: PLC0415 - imports the extra
+
+        if sys.stdin.isatty():
+            line.say("speaking the protocol with the terminal, for clients; Ctrl-D ends it.")
+        anyio.run(serve_stdio, sessions, line.say)
+    else:
+        from wakefold_shell.mcp.http import serve_http  # noqa: PLC0415 - as above
+
+        anyio.run(serve_http, sessions, endpoint, line.say)
 
 
 def _require_sdk() -> None:
