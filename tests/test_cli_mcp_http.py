@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -203,6 +204,61 @@ async def test_a_server_that_is_killed_loses_nothing_acknowledged(tmp_path: Path
     listed = list_ids(session)
     assert set(made) <= set(listed)
     assert len(listed) == len(set(listed)) <= len(made) + 1  # the one whose answer was cut off
+
+
+CREATOR: Final = """
+import anyio, httpx2, json, sys
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+async def main(url, mode, token):
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(headers=headers, trust_env=False) as http_client:
+        async with Client(streamable_http_client(url, http_client=http_client), mode=mode) as client:
+            while True:
+                arguments = {"prompt": "x", "after_seconds": 600}
+                made = await client.call_tool("schedule_create", arguments)
+                print(made.structured_content["reminder"]["id"], flush=True)
+
+anyio.run(main, *sys.argv[1:])
+"""
+
+
+@ERAS
+async def test_a_client_that_is_killed_loses_nothing_acknowledged(tmp_path: Path, mode: Mode) -> None:
+    """Amid its calls; the next one finds what it made, and goes on."""
+    with serving(tmp_path, "--session", tmp_path / "s") as served:
+        command = [sys.executable, "-c", CREATOR, served.service.url, mode, TOKEN]
+        said = b""
+        async with await anyio.open_process(command) as creator:
+            assert creator.stdout is not None
+            while said.count(b"\n") < 10:
+                said += await creator.stdout.receive()
+            creator.kill()
+            said += b"".join([chunk async for chunk in creator.stdout])
+        made = said.decode().split()
+        async with connected(served, mode) as world:
+            made.append(await create(world, "after"))
+        listed = list_ids(tmp_path / "s")
+        assert set(made) <= set(listed)
+        assert len(listed) <= len(made) + 1  # the one whose answer was cut off
+        assert served.end()[0] == 0
+
+
+async def test_a_second_server_serves_through_the_first(tmp_path: Path) -> None:
+    """It does not own the session, and takes it over once the first has ended."""
+    session = tmp_path / "s"
+    with (
+        serving(tmp_path / "1", "--session", session) as first,
+        serving(tmp_path / "2", "--session", session) as second,
+    ):
+        async with connected(second, "legacy") as late:
+            async with connected(first, "auto") as early:
+                made = [await create(early, "early"), await create(late, "late")]
+            assert list_ids(session) == made
+            assert first.end()[0] == 0
+            made.append(await create(late, "later"))
+    assert list_ids(session) == made
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -172,6 +172,15 @@ async def test_what_is_no_request_is_told_so(service: Service, body: bytes) -> N
     assert await service.initialize(BEARER) == 200
 
 
+async def test_what_the_protocol_does_not_have_is_told_so(service: Service) -> None:
+    """By the SDK: another method, another Accept, another kind of body, a client that is not known."""
+    forgotten = "Mcp-Session-Id: 0123456789abcdef"
+    assert status(await service.ask(BEARER, KIND, TAKES, method="PUT")) == 405
+    assert status(await service.ask(BEARER, KIND, "Accept: text/html", body=INITIALIZE)) == 406
+    assert status(await service.ask(BEARER, "Content-Type: text/plain", TAKES, body=INITIALIZE)) == 400
+    assert status(await service.ask(BEARER, KIND, TAKES, forgotten)) == 404
+
+
 async def test_a_body_over_the_limit_is_not_taken(service: Service) -> None:
     """Declared or found out on the way, it is answered at once; one at the limit is read."""
     huge = f"Content-Length: {10**12}"

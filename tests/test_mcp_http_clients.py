@@ -17,7 +17,20 @@ from mcp.server.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import ResourceUpdatedNotification, TextContent, TextResourceContents
 
-from web_service import BEARER, BELL, INITIALIZE, KIND, TAKES, TOKEN, BellTower, serving, status
+from wakefold.json_text import format_json
+from web_service import (
+    BEARER,
+    BELL,
+    INITIALIZE,
+    KIND,
+    NAMES,
+    TAKES,
+    TOKEN,
+    BellTower,
+    Service,
+    serving,
+    status,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -66,7 +79,7 @@ def find_error(error: BaseException) -> BaseException:
 async def test_tools_refusals_errors_and_resources_come_through(era: Era) -> None:
     """All that a server offers passes the gate."""
     async with serving(BellTower().server) as service, connecting(service.url, era) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == ["ring", "wait", "fail"]
+        assert [tool.name for tool in (await client.list_tools()).tools] == NAMES
         assert await ring(client, 1)
         assert (await client.call_tool("fail", {})).is_error
         assert [resource.uri for resource in (await client.list_resources()).resources] == [BELL]
@@ -213,13 +226,21 @@ async def test_what_does_not_end_is_ended(era: Era, caplog: pytest.LogCaptureFix
     assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
 
 
+async def open_session(service: Service) -> str:
+    """The header of a client of the handshake era, which has shaken hands."""
+    opened = await service.ask(BEARER, KIND, TAKES, body=INITIALIZE)
+    lines = opened.decode().split("\r\n")
+    (session,) = [line for line in lines if line.startswith("mcp-session-id")]
+    shaken = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    assert status(await service.ask(BEARER, KIND, TAKES, session, body=shaken)) == 202
+    return session
+
+
 async def test_an_open_stream_ends_in_order() -> None:
     """Its last chunk is sent, so that no client takes the end for a broken connection."""
     heard: list[bytes] = []
     async with serving(BellTower().server) as service, anyio.create_task_group() as tasks:
-        opened = await service.ask(BEARER, KIND, TAKES, body=INITIALIZE)
-        lines = opened.decode().split("\r\n")
-        (session,) = [line for line in lines if line.startswith("mcp-session-id")]
+        session = await open_session(service)
 
         async def listen() -> None:
             heard.append(await service.ask(BEARER, TAKES, session, method="GET", body=b""))
@@ -230,6 +251,25 @@ async def test_an_open_stream_ends_in_order() -> None:
         service.stop.set()
     assert status(heard[0]) == 200
     assert heard[0].endswith(b"0\r\n\r\n")
+
+
+async def test_a_client_that_reads_nothing_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:
+    """Neither the others nor the end of the server, though an answer waits for it."""
+    tower = BellTower()
+    params = {"name": "boom", "arguments": {}}
+    body = format_json({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}).encode()
+    async with serving(tower.server) as service:
+        session = await open_session(service)
+        request = service.write(BEARER, KIND, TAKES, session, body=body)
+        async with await anyio.connect_tcp("127.0.0.1", service.port) as silent:
+            await silent.send(request)
+            async with connecting(service.url, "auto") as other:
+                await tower.being_waited_for()
+                assert await ring(other, 1)
+            service.stop.set()
+            with anyio.fail_after(10):
+                await tower.gone.wait()
+    assert not any(record.exc_info for record in caplog.records)
 
 
 async def test_a_cancelled_server_frees_its_port_and_its_lifespan() -> None:

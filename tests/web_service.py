@@ -36,6 +36,8 @@ KIND: Final = "Content-Type: application/json"
 TAKES: Final = "Accept: application/json, text/event-stream"
 BELL: Final = "bell://tower"
 
+NAMES: Final = ["ring", "wait", "fail", "boom"]
+
 _CLIENT: Final = {"name": "raw", "version": "1"}
 _PARAMS: Final = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": _CLIENT}
 INITIALIZE: Final = format_json(
@@ -44,7 +46,7 @@ INITIALIZE: Final = format_json(
 
 
 class BellTower:
-    """A small server: `ring` is heard by all who subscribed, `wait` takes time, `fail` is refused."""
+    """A small server: `ring` is heard by subscribers, `wait` and `boom` are long, `fail` refuses."""
 
     def __init__(self) -> None:
         self.rung: list[str] = []
@@ -80,9 +82,7 @@ class BellTower:
         self, _: ServerRequestContext[None], __: PaginatedRequestParams | None
     ) -> ListToolsResult:
         return ListToolsResult(
-            tools=[
-                Tool(name=name, input_schema={"type": "object"}) for name in ("ring", "wait", "fail")
-            ]
+            tools=[Tool(name=name, input_schema={"type": "object"}) for name in NAMES]
         )
 
     async def _call(
@@ -95,6 +95,9 @@ class BellTower:
                 await anyio.sleep(float((params.arguments or {})["seconds"]))
             finally:
                 self.waiting -= 1
+        if params.name == "boom":
+            self.waiting += 1
+            said = "o" * 20_000_000
         if params.name == "ring":
             self.rung.append(said)
             await self._bus.publish(ResourceUpdated(BELL))
@@ -144,17 +147,23 @@ class Service(Struct):
                         heard += await connection.receive()
         return heard
 
-    async def ask(
+    def write(
         self, *lines: str, method: str = "POST", path: str = "/mcp", body: bytes = b"{}"
     ) -> bytes:
-        """What comes back for one request, its Host right where the lines name none."""
+        """The bytes of one request, its Host right where the lines name none."""
         given = [line for line in lines if line]
         if not any(line.lower().startswith("host:") for line in given):
             given.append(f"Host: 127.0.0.1:{self.port}")
         if not any("encoding:" in line.lower() for line in given):
             given.append(f"Content-Length: {len(body)}")
         head = "\r\n".join([f"{method} {path} HTTP/1.1", *given, "Connection: close", "", ""])
-        return await self.send(head.encode("latin-1") + body)
+        return head.encode("latin-1") + body
+
+    async def ask(
+        self, *lines: str, method: str = "POST", path: str = "/mcp", body: bytes = b"{}"
+    ) -> bytes:
+        """What comes back for one request."""
+        return await self.send(self.write(*lines, method=method, path=path, body=body))
 
     async def initialize(self, *lines: str) -> int:
         """The status of an initialize request, which is 200 for whoever is let in."""

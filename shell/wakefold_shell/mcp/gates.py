@@ -8,6 +8,7 @@ transport it knows ASGI alone.
 from __future__ import annotations
 
 import hmac
+import logging
 from collections.abc import Mapping
 from typing import Final
 
@@ -21,6 +22,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wakefold.json_text import format_json
 
 MCP_PATH: Final = "/mcp"
+
+_END_SECONDS_MAX: Final = 0.5
+_log = logging.getLogger(__name__)
 
 
 class Admission(Struct, frozen=True):
@@ -72,7 +76,8 @@ class Gate:
             finally:
                 self._open.discard(attendance)
         if attendance.cancelled_caught:
-            await reply.end(scope, receive)
+            with anyio.move_on_after(_END_SECONDS_MAX):  # whoever reads nothing is not waited for
+                await reply.end(scope, receive)
 
     def close(self) -> None:
         """End every request that is under way: a stream in order, another with 503."""
@@ -162,6 +167,7 @@ class _Reply:
         await self._send(message)
 
     async def refuse(self, refusal: Refusal, scope: Scope, receive: Receive) -> None:
+        _log.info("refused with %d: %s", refusal.status, refusal.sentence)
         error = {"code": INVALID_REQUEST, "message": refusal.sentence}
         body = format_json({"jsonrpc": "2.0", "id": None, "error": error})  # which clients show
         response = Response(body, refusal.status, refusal.headers, "application/json")
