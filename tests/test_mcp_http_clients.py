@@ -16,8 +16,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import ResourceUpdatedNotification, TextContent, TextResourceContents
+from starlette.types import Message, Receive, Scope, Send
 
 from wakefold.json_text import format_json
+from wakefold_shell.mcp.gates import MCP_PATH, Admission, Gate
 from web_service import (
     BEARER,
     BELL,
@@ -272,14 +274,44 @@ async def test_a_client_that_reads_nothing_holds_nobody_up(caplog: pytest.LogCap
     assert not any(record.exc_info for record in caplog.records)
 
 
-async def test_a_cancelled_server_frees_its_port_and_its_lifespan() -> None:
-    """As if it had been told to stop."""
+async def test_a_cancelled_server_leaves_nothing_open() -> None:
+    """Neither its port, nor a connection that rests, nor what lives within it."""
     tower = BellTower()
     with anyio.move_on_after(0.5):
         async with serving(tower.server) as service:
+            resting = await anyio.connect_tcp("127.0.0.1", service.port)
             assert await service.ask(BEARER, path="/") != b""
             assert not tower.gone.is_set()
             await anyio.sleep_forever()
+    with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
+        await resting.receive()
+    await resting.aclose()
     with pytest.raises(OSError, match="connection attempts failed"):
         await anyio.connect_tcp("127.0.0.1", service.port)
     assert tower.gone.is_set()
+
+
+async def test_what_cannot_be_sent_any_more_is_not_waited_for() -> None:
+    """The end of a stream, to a client that takes nothing."""
+    started = anyio.Event()
+
+    async def stream(_: Scope, __: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200})
+        await send({"type": "http.response.body", "body": b"x", "more_body": True})
+        started.set()
+        await anyio.sleep_forever()
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body" and not message["more_body"]:
+            await anyio.sleep_forever()
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    gate = Gate(stream, Admission(frozenset({"here"}), frozenset(), None, 10, 1.0))
+    scope = {"type": "http", "path": MCP_PATH, "headers": [(b"host", b"here")]}
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(gate, scope, receive, send)
+            await started.wait()
+            gate.close()

@@ -19,9 +19,9 @@ _OWING: Final = frozenset({(h11.IDLE, h11.IDLE), (h11.DONE, h11.SEND_BODY)})
 class BoundedProtocol(H11Protocol):
     """uvicorn's own protocol, which closes a connection that is one too many or keeps us waiting.
 
-    The client has `request_seconds_max` for the head of each request, from the moment when it could
-    begin, and as long again for what is left of a body once the answer has been given. No status is
-    sent: nothing that could be answered has come.
+    The client has `request_seconds_max` for the head of a request, from the connection or from its
+    first byte on, and as long again for what is left of a body once the answer has been given. No
+    status is sent: nothing that could be answered has come.
     """
 
     connections_max: ClassVar[int]
@@ -40,11 +40,6 @@ class BoundedProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take a piece of a request."""
         super().data_received(data)
-        self._watch()
-
-    def on_response_complete(self) -> None:
-        """Wait for the next request, or for the rest of one that has been answered."""
-        super().on_response_complete()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
