@@ -14,32 +14,38 @@ from command import EXECUTABLE
 from journal_files import create_at, write_session
 from released_package import install_from_npm
 from test_cli_live import FAR, LONG_AGO
+from test_cli_mcp_http import serving
 from wakefold_shell.mcp.resources import name_uri
+from web_service import BEARER
 
 pytestmark = pytest.mark.needs("node")
 
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"  # on an old Node npm would take one of 2025
 TOOL_FAILED = 5
+NOT_LET_IN = 3
 
 
 class Inspector:
-    """The inspector, looking at one session."""
+    """The inspector, looking at one server: by its command, or by its URL."""
 
-    def __init__(self, place: Path, session: Path) -> None:
+    def __init__(self, place: Path, *server: str) -> None:
         self._program = place / "node_modules" / ".bin" / "mcp-inspector"
-        self._home, self.session = place, session
+        self._home, self._server = place, server
 
-    def ask(self, *arguments: str, status: int = 0) -> Any:  # noqa: ANN401 - parsed JSON
-        """The result of one method, in a server of its own."""
-        server = (EXECUTABLE, "mcp", "--session", str(self.session))
-        done = subprocess.run(
-            [self._program, "--cli", *server, *arguments, "--format", "json"],
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """One run of its command line."""
+        return subprocess.run(
+            [self._program, "--cli", *self._server, *arguments, "--format", "json"],
             capture_output=True,
             text=True,
             env={**os.environ, "HOME": str(self._home)},
             timeout=60,
             check=False,
         )
+
+    def ask(self, *arguments: str, status: int = 0) -> Any:  # noqa: ANN401 - parsed JSON
+        """The result of one method."""
+        done = self.run(*arguments)
         assert done.returncode == status, done.stderr
         return json.loads(done.stdout)["result"]
 
@@ -61,7 +67,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def inspector(installed: Path, tmp_path: Path) -> Inspector:
     write_session(tmp_path / "s", create_at(0, "due", at=LONG_AGO), create_at(1, "far", at=FAR))
-    return Inspector(installed, tmp_path / "s")
+    return Inspector(installed, EXECUTABLE, "mcp", "--session", str(tmp_path / "s"))
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
@@ -98,3 +104,19 @@ def test_it_calls_each_tool_and_takes_every_answer_for_valid(inspector: Inspecto
     assert ended["deleted"] is True
     refused = inspector.call("schedule_create", "prompt=tea", status=TOOL_FAILED)
     assert json.loads(refused["content"][0]["text"])["code"] == "invalid_selector"
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_it_comes_in_over_http_with_the_token_alone(installed: Path, tmp_path: Path, era: str) -> None:
+    """It lists and calls, and tells by its exit status that it was not let in."""
+    with serving(tmp_path, "--session", tmp_path / "s") as served:
+        server = (served.service.url, "--transport", "http", "--protocol-era", era)
+        inspector = Inspector(installed, *server, "--header", BEARER)
+        tools = inspector.ask("--method", "tools/list", "--strict")["tools"]
+        assert "schedule_create" in [tool["name"] for tool in tools]
+        made = inspector.call("schedule_create", "prompt=tea", "after_seconds=900")["structuredContent"]
+        assert made["reminder"]["prompt"] == "tea"
+        refused = inspector.call("schedule_create", "prompt=tea", status=TOOL_FAILED)
+        assert json.loads(refused["content"][0]["text"])["code"] == "invalid_selector"
+        stranger = Inspector(installed, *server, "--header", f"{BEARER}x")
+        assert stranger.run("--method", "tools/list").returncode == NOT_LET_IN
