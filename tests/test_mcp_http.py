@@ -232,6 +232,19 @@ async def drip(service: Service, start: bytes, piece: bytes) -> tuple[bytes, flo
     return heard, time.monotonic() - began
 
 
+@pytest.mark.parametrize("said", [b"", b"POST /mcp HT", b"{head}", b"{head}{"])
+async def test_a_client_that_leaves_amid_its_request_is_let_go(
+    service: Service, said: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing is handed on, nothing is complained of, and others are answered."""
+    head = service.write(BEARER, body=b" " * 9)[:-9]
+    async with await anyio.connect_tcp("127.0.0.1", service.port) as connection:
+        await connection.send(said.replace(b"{head}", head))
+        await anyio.sleep(0.05)
+    assert await service.initialize(BEARER) == 200
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("piece", [b"", b" "], ids=["silent", "dripping"])
 @pytest.mark.parametrize("framing", ["Content-Length: 1000", "Transfer-Encoding: chunked"])
 async def test_a_slow_body_is_told_so(service: Service, framing: str, piece: bytes) -> None:
