@@ -13,7 +13,10 @@ from msgspec import Struct
 from wakefold_shell.mcp.endpoints import Endpoint
 from wakefold_shell.mcp.tokens import TOKEN_VARIABLE, find_token
 
-_ADDRESS: Final = re.compile(r"(?:\[(?P<bracketed>[^\]]+)\]|(?P<host>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
+_NAME: Final = r"(?:\[[0-9A-Za-z:.%]+\]|[A-Za-z0-9._-]+)"
+_ADDRESS: Final = re.compile(rf"(?P<host>{_NAME}):(?P<port>[0-9]{{1,5}})")
+_HOST: Final = re.compile(rf"{_NAME}(?::[0-9]{{1,5}})?")
+_ORIGIN: Final = re.compile(rf"[a-z][a-z0-9+.-]*://{_NAME}(?::[0-9]{{1,5}})?")
 _PORT_MAX: Final = 65_535
 
 
@@ -29,7 +32,21 @@ def parse_address_option(text: str) -> Address:
     found = _ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > _PORT_MAX:
         raise typer.BadParameter(f"{text!r} is no address such as 127.0.0.1:8765 or [::1]:0")
-    return Address(found["bracketed"] or found["host"], int(found["port"]))
+    return Address(found["host"].strip("[]"), int(found["port"]))
+
+
+def parse_host_option(text: str) -> str:
+    """What a client may write into its Host header, as it is."""
+    if _HOST.fullmatch(text) is None:
+        raise typer.BadParameter(f"{text!r} is no host such as reminders.example or localhost:8000")
+    return text
+
+
+def parse_origin_option(text: str) -> str:
+    """What a browser may write into its Origin header, as it is."""
+    if _ORIGIN.fullmatch(text) is None:
+        raise typer.BadParameter(f"{text!r} is no origin such as https://reminders.example")
+    return text
 
 
 HttpOption = Annotated[
@@ -53,7 +70,10 @@ TokenFileOption = Annotated[
 OriginsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--allow-origin", metavar="ORIGIN", help="Let in pages of https://HOST[:PORT], repeatable."
+        "--allow-origin",
+        metavar="ORIGIN",
+        parser=parse_origin_option,
+        help="Let in pages of https://HOST[:PORT], repeatable.",
     ),
 ]
 HostsOption = Annotated[
@@ -61,6 +81,7 @@ HostsOption = Annotated[
     typer.Option(
         "--allow-host",
         metavar="HOST[:PORT]",
+        parser=parse_host_option,
         help="Answer to this Host, too, as clients write it; repeatable.",
     ),
 ]
@@ -86,7 +107,7 @@ def choose_endpoint(
     body_bytes_max: int,
     request_seconds_max: float,
 ) -> Endpoint | None:
-    """Where to serve over HTTP, if at all; who may come is told for nothing where it is not."""
+    """Where to serve over HTTP, if at all; who may come is only told where anybody can."""
     if address is None:
         unused = {"--token-file": token_file, "--allow-host": hosts, "--allow-origin": origins}
         for name in [name for name, value in unused.items() if value]:
