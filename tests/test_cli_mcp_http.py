@@ -57,13 +57,13 @@ class Served(Struct):
 
 
 @contextmanager
-def serving(scratch: Path, *arguments: str | Path, token: str = TOKEN) -> Iterator[Served]:
+def serving(scratch: Path, *arguments: str | Path) -> Iterator[Served]:
     """The real command on a port of its own, ended with the block."""
     scratch.mkdir(exist_ok=True)
     stdout, stderr = scratch / "stdout", scratch / "stderr"
     command = [EXECUTABLE, "mcp", "--http", "127.0.0.1:0", *map(str, arguments)]
     with stdout.open("wb") as out, stderr.open("wb") as err:
-        environment = {**os.environ, "WAKEFOLD_MCP_TOKEN": token}
+        environment = {**os.environ, "WAKEFOLD_MCP_TOKEN": TOKEN}
         process = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
     try:
         deadline = time.monotonic() + 20
@@ -327,6 +327,28 @@ async def test_a_token_comes_from_a_file_before_the_environment(tmp_path: Path) 
     with serving(tmp_path, "--session", tmp_path / "s", "--token-file", file) as served:
         assert await served.service.initialize("Authorization: Bearer of-the-file") == 200
         assert await served.service.initialize(BEARER) == 401
+
+
+async def test_a_command_that_is_woken_is_not_given_the_token(tmp_path: Path) -> None:
+    """Whoever can make a reminder speak to it is not let in by that."""
+    seen = tmp_path / "seen"
+    command = (
+        "--deliver",
+        "exec",
+        "--",
+        "sh",
+        "-c",
+        f"cat > {seen}.part; env >> {seen}.part; mv {seen}.part {seen}",
+    )
+    with serving(tmp_path, "--session", tmp_path / "s", *command) as served:
+        async with connected(served, "auto") as world:
+            await world.call("schedule_create", prompt="stretch", after_seconds=1)
+            while not seen.exists():
+                await anyio.sleep(0.05)
+    told = seen.read_text()
+    assert "stretch" in told
+    assert "WAKEFOLD_SESSION_ID=" in told
+    assert TOKEN not in told
 
 
 @pytest.mark.parametrize(

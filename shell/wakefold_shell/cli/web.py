@@ -113,10 +113,12 @@ def choose_endpoint(
         for name in [name for name, value in unused.items() if value]:
             raise typer.BadParameter(f"{name} goes with --http HOST:PORT")
         return None
+    token = find_token(token_file, os.environ)
+    os.environ.pop(TOKEN_VARIABLE, None)  # no command that is started needs to know it
     return Endpoint(
         address.host,
         address.port,
-        find_token(token_file, os.environ),
+        token,
         tuple(hosts or ()),
         tuple(origins or ()),
         body_bytes_max,
