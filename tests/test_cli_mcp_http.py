@@ -355,7 +355,11 @@ async def test_a_command_that_is_woken_is_not_given_the_token(tmp_path: Path) ->
     ("arguments", "exit_status", "sentence"),
     [
         (["--http", "0.0.0.0:0"], 1, "--http 0.0.0.0:0: beyond loopback a token is required"),
-        (["--http", "192.0.2.1:0", "--token-file", "token"], 1, "token: everybody on this machine"),
+        (
+            ["--http", "192.0.2.1:0", "--token-file", "token"],
+            1,
+            "token: everybody may read this secret",
+        ),
         (["--http", "127.0.0.1:0", "--token-file", "empty"], 1, "empty: a token has letters"),
         (["--http", "127.0.0.1:0", "--token-file", "missing"], 1, "missing: no such file"),
         (["--http", "no.such.host.invalid:0"], 1, "--http no.such.host.invalid:0: "),

@@ -83,7 +83,7 @@ def test_a_token_is_read_from_the_environment() -> None:
     assert find_token(None, {}) is None
 
 
-@pytest.mark.parametrize("text", ["", " \n", "two words", "two\nlines", "t\xf6ken", "a,b", "x\0"])
+@pytest.mark.parametrize("text", ["", " \n", "two words", "two\nlines", "a,b", "x\0"])
 def test_what_is_no_token_is_refused_from_either_place(tmp_path: Path, text: str) -> None:
     """An empty one above all; what is in it is not told."""
     for file, where in ((write_token(tmp_path, text), str(tmp_path / "token")), (None, TOKEN_VARIABLE)):
@@ -93,11 +93,11 @@ def test_what_is_no_token_is_refused_from_either_place(tmp_path: Path, text: str
         assert not text.strip() or text not in str(refused.value)
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o604, 0o602, 0o666])
+@pytest.mark.parametrize("mode", [0o644, 0o604, 0o666])
 def test_a_file_that_everybody_can_reach_holds_no_secret(tmp_path: Path, mode: int) -> None:
     """It is refused, and told how to mend it."""
     file = write_token(tmp_path, TOKEN, mode)
-    with pytest.raises(ShellError, match=rf"\(mode {mode:04o}\); run 'chmod 600' on it") as refused:
+    with pytest.raises(ShellError, match="everybody may read this secret; chmod 600 it") as refused:
         find_token(file, {})
     assert TOKEN not in str(refused.value)
 
@@ -105,5 +105,7 @@ def test_a_file_that_everybody_can_reach_holds_no_secret(tmp_path: Path, mode: i
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """One that is missing, and a directory."""
     for path in (tmp_path / "missing", tmp_path):
-        with pytest.raises(ShellError, match=rf"^{re.escape(str(path))}: .+; give a file with a token"):
+        with pytest.raises(
+            ShellError, match=rf"^{re.escape(str(path))}: .+; name the file of the secret"
+        ):
             find_token(path, {})
