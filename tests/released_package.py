@@ -1,4 +1,4 @@
-"""The released JavaScript package, installed from npm outside the repository."""
+"""Packages from npm, the released JavaScript one first of all, installed outside the repository."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ _FLAGS: Final = (
 def install_package(directory: Path) -> str | None:
     """Install the package into a directory, by npm; why not in one sentence, where that fails."""
     shutil.copytree(INTERPLAY, directory, dirs_exist_ok=True)
-    command = [shutil.which("npm") or "npm", "install", *_FLAGS.split()]
+    return install_from_npm(directory, "the released JavaScript package")
+
+
+def install_from_npm(directory: Path, what: str, *packages: str) -> str | None:
+    """Install packages, by default those that the directory names; why not, where that fails."""
+    command = [shutil.which("npm") or "npm", "install", *_FLAGS.split(), *packages]
     try:
         done = subprocess.run(
             command, cwd=directory, capture_output=True, text=True, timeout=240, check=False
@@ -26,4 +31,4 @@ def install_package(directory: Path) -> str | None:
         reason = (done.stderr.strip() or f"exit status {done.returncode}") if done.returncode else ""
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = str(error)
-    return f"npm could not install the released JavaScript package: {reason}" if reason else None
+    return f"npm could not install {what}: {reason}" if reason else None

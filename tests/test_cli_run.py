@@ -12,8 +12,8 @@ import pytest
 
 from command import wakefold, wakefold_json
 from journal_files import JOURNALS, NOON, create_at, create_every, event, write_session
-from wakefold_shell.cli.listing import encode_receipts, read_receipts
-from wakefold_shell.cli.options import ProfileName
+from wakefold import SEED
+from wakefold_shell.dispatches import encode_receipts, read_receipts
 from wakefold_shell.stores.lines import LINE_BYTES_MAX
 
 LATER = ("--once", "--now", "2027-01-04T12:00:07Z")
@@ -60,7 +60,7 @@ def read_answer(session: Path) -> str:
 
 def read_receipt(session: Path) -> dict[str, object]:
     """The last receipt of a sound journal, as JSON has it."""
-    return encode_receipts(read_receipts(session, ProfileName.SEED, LINE_BYTES_MAX))[-1]
+    return encode_receipts(read_receipts(session, SEED, LINE_BYTES_MAX))[-1]
 
 
 def test_a_command_gets_the_frame_and_is_told_what_it_delivers(tmp_path: Path) -> None:

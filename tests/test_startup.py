@@ -85,6 +85,13 @@ def test_what_is_needed_is_loaded_and_seen(tmp_path: Path) -> None:
     assert "wakefold_laws" in list_loaded(COMMAND, "conformance", vectors, "--only", "framing")
 
 
+def test_the_help_of_a_server_needs_no_extra_of_its_own() -> None:
+    """The protocol's library, with all that it brings, is for serving."""
+    loaded = list_loaded(COMMAND, "mcp", "--help")
+    assert "wakefold_shell.cli.hosting" in loaded
+    assert loaded & {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn"} == set()
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_sentence_of_the_table_is_the_commands_own(name: str) -> None:
     """The help of all commands and the help of each say the same."""

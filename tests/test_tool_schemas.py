@@ -10,6 +10,7 @@ import pytest
 from journal_files import NOON_MS
 from wakefold import Ledger, encode_view, error_value, list_views
 from wakefold.events import AfterRecord, AtRecord, EveryRecord, Json, Record
+from wakefold.instants import MAX_INSTANT_MS
 from wakefold.json_text import format_json
 from wakefold.rejections import (
     InvalidPrompt,
@@ -107,6 +108,20 @@ def test_real_views_fit_the_answers_type() -> None:
     read = msgspec.convert(views, list[RecordAnswer])
     assert msgspec.to_builtins(read) == views
     assert "deliveryNotBefore" in views[2]
+
+
+@pytest.mark.parametrize("until_ms", [NOON_MS + 1, MAX_INSTANT_MS + 1], ids=["instant", "word"])
+def test_a_view_under_a_hold_fits_the_answers_type(until_ms: int) -> None:
+    """Whatever kind is held says until when."""
+    records: list[Record] = [
+        AfterRecord("a", "x", 1, 0),
+        AtRecord("b", "y", 0),
+        EveryRecord("c", "z", 300, 0),
+    ]
+    ledger = Ledger(records={record.id: record for record in records})
+    views = [encode_view(view) for view in list_views(ledger, NOON_MS, until_ms)]
+    assert all("heldUntil" in view for view in views)
+    assert msgspec.to_builtins(msgspec.convert(views, list[RecordAnswer])) == views
 
 
 @pytest.mark.parametrize(

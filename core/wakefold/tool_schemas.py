@@ -23,6 +23,10 @@ _Mode = Annotated[
     Literal["session-local"],
     Meta(description="delivered only while this session has a live runner; late rather than never"),
 ]
+_Held = (
+    Annotated[str, Meta(description="only while the guard holds it: an instant, or next-external-word")]
+    | UnsetType
+)
 
 
 class LocalTime(Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,6 +98,7 @@ class AfterAnswer(
     scheduled_at: _Instant
     state: _State
     delivery_mode: _Mode
+    held_until: _Held = UNSET
 
 
 class AtAnswer(
@@ -106,6 +111,7 @@ class AtAnswer(
     scheduled_at: _Instant
     state: _State
     delivery_mode: _Mode
+    held_until: _Held = UNSET
 
 
 class EveryAnswer(
@@ -125,6 +131,7 @@ class EveryAnswer(
         ]
         | UnsetType
     ) = UNSET
+    held_until: _Held = UNSET
 
 
 class DeleteAnswer(Struct, frozen=True, forbid_unknown_fields=True):
@@ -170,7 +177,7 @@ class ToolDefinition(Struct, frozen=True):
     output_schema: Json
 
 
-def _derive_input(kind: type[Struct]) -> Json:
+def derive_object(kind: type[Struct]) -> Json:
     """The schema of an object, its own definition at the top, as tool APIs want it."""
     (reference,), definitions = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
     name = str(reference["$ref"]).rpartition("/")[2]
@@ -196,7 +203,7 @@ TOOL_DEFINITIONS: Final = (
             "zone is named. Delivery is session-local: on time while the session is live, late "
             "otherwise. Answers with the reminder; its scheduledAt is in UTC."
         ),
-        input_schema=_derive_input(CreateArguments),
+        input_schema=derive_object(CreateArguments),
         output_schema=_derive_output(RecordAnswer, ErrorAnswer),
     ),
     ToolDefinition(
@@ -205,7 +212,7 @@ TOOL_DEFINITIONS: Final = (
             "List all active reminders of this session, in the order of their creation, with their "
             "state as of now. Instants are in UTC. Delivery is session-local."
         ),
-        input_schema=_derive_input(ListArguments),
+        input_schema=derive_object(ListArguments),
         output_schema=_derive_output(list[RecordAnswer], ErrorAnswer),
     ),
     ToolDefinition(
@@ -214,7 +221,7 @@ TOOL_DEFINITIONS: Final = (
             "End an active reminder of this session by its id. Answers deleted: false with code "
             "schedule_not_found if none of that id is active."
         ),
-        input_schema=_derive_input(DeleteArguments),
+        input_schema=derive_object(DeleteArguments),
         output_schema=_derive_output(DeleteAnswer, ErrorAnswer),
     ),
 )

@@ -48,6 +48,11 @@ class Call:
 class ToolPerformer(Performer):
     """A performer that runs tools' programs, too."""
 
+    @property
+    def durable_length(self) -> int:
+        """How many events of the log are known to be durable."""
+        return max(self._confirmed_position, 0)
+
     async def wait_confirmed(self) -> None:
         """Return once all that is in the log by now is durable; it asks for no barrier of its own."""
         position = self._position

@@ -10,12 +10,25 @@ class ShellError(Exception):
     """Something outside the program is wrong (a file, a lock, a missing extra).
 
     The text is one sentence that says what, where and what to do. It is never this program's fault;
-    the command line shows it and exits with 1.
+    the command line shows it and exits with 1. `code` is what a tool answers with where it stands in
+    the tool's way.
     """
+
+    code = "persistence_uncertain"
 
 
 class UnavailableError(ShellError):
     """The session cannot serve: it is disposed, its tasks have ended, or its log cannot be read."""
+
+
+class LostAnswerError(ShellError):
+    """Whoever owns the session ended before it answered: nobody knows what came of the request."""
+
+    def __init__(self, directory: Path) -> None:
+        """The session's directory."""
+        super().__init__(
+            f"{show_path(directory)}: the runner ended before it answered; look with 'wakefold list'."
+        )
 
 
 class UnconfirmedError(ShellError):
@@ -58,6 +71,8 @@ class JournalError(ShellError):
             where = f"{where} (byte {offset_bytes})"
         super().__init__(f"{where}: {problem}; {remedy}.")
         self.path = path
+        if line is not None:  # what stands in the log, and not the way to it, is wrong
+            self.code = "corrupt_schedule_log"
         self.line = line
         self.offset_bytes = offset_bytes
 

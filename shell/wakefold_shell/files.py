@@ -1,10 +1,13 @@
-"""Files that are put in place whole or not at all."""
+"""Files that are put in place whole or not at all, and those that hold a secret."""
 
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
+
+from wakefold_shell.errors import ShellError, explain_os_error, show_path
 
 
 def put_file(place: Path, content: bytes, *, durable: bool = False) -> None:
@@ -28,3 +31,16 @@ def put_file(place: Path, content: bytes, *, durable: bool = False) -> None:
         with suppress(OSError):
             scratch.unlink()
         raise
+
+
+def read_secret(path: Path) -> str:
+    """What a secret's file holds; `ShellError` where everybody may read it, or nobody can."""
+    try:
+        if path.stat().st_mode & stat.S_IROTH:
+            raise ShellError(f"{show_path(path)}: everybody may read this secret; chmod 600 it.")
+        return path.read_text("ascii")
+    except UnicodeDecodeError as error:
+        raise ShellError(f"{show_path(path)}: this is no secret; name another file.") from error
+    except OSError as error:
+        problem = explain_os_error(error)
+        raise ShellError(f"{show_path(path)}: {problem}; name the file of the secret.") from error

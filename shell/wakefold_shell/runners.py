@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -18,9 +18,9 @@ from wakefold import SEED, Profile
 from wakefold.events import Json
 from wakefold.guard_config import GuardConfig
 from wakefold.reaping import Reaped
-from wakefold.tools import ToolAnswer, ToolName, answer_value
-from wakefold.zones import canonicalize_zone
-from wakefold_shell.errors import ShellError, UnavailableError
+from wakefold.tools import ToolAnswer, ToolName
+from wakefold_shell.doors import Door
+from wakefold_shell.errors import LostAnswerError, ShellError, UnavailableError
 from wakefold_shell.guarding import Watchman
 from wakefold_shell.hosts.inboxes import Agent, InboxHost
 from wakefold_shell.owner import Session
@@ -78,6 +78,7 @@ class Runner:
         self._warning: str | None = None
         self._session: Session | None = None
         self._host: InboxHost | None = None
+        self._door: Door | None = None
         self._stopped = False
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -96,12 +97,16 @@ class Runner:
             keeper = CheckpointKeeper(store, reading, self._tell, wanted=self._checkpoint)
             session = self._session = self._begin(store, host, limits, keeper)
             session_id = store.journal.header.id
-            async with open_door(self.directory) as door, anyio.create_task_group() as tasks:
+            async with open_door(self.directory) as listener, anyio.create_task_group() as tasks:
                 session.tell_stop = partial(self._stand_by, tasks, session, host, session_id)
                 task_status.started()
                 if not self._stopped:
-                    tasks.start_soon(serve, door, partial(self._answer, store, session, host))
-                    await host.run(session)
+                    self._door = Door(store, session, host, agent, tasks)
+                    tasks.start_soon(serve, listener, self._door.answer)
+                    try:
+                        await host.run(session)
+                    finally:
+                        self._door = None
                 tasks.cancel_scope.cancel()
             self._session = None
             keeper.renew()
@@ -109,6 +114,15 @@ class Runner:
                 raise explain_trouble(host.trouble)
             if self._warning is not None:
                 raise explain_warning(session, store, self._warning)
+
+    async def ask(self, request: Json) -> Json | None:
+        """The answer to a request of the door's, without going there; as `sockets.ask` gives it."""
+        if self._door is None:
+            return None
+        reply = await self._door.ask(request)
+        if reply is None:
+            raise LostAnswerError(self.directory)
+        return reply
 
     async def call(self, tool: ToolName, arguments: object) -> ToolAnswer:
         """The answer of a tool; `UnavailableError` where the session does not live."""
@@ -192,31 +206,6 @@ class Runner:
         if self._watchman is not None and session.guard is not None:
             self._notices += 1
             tasks.start_soon(notify, self._watchman, session.guard)
-
-    async def _answer(self, store: LogStore, session: Session, host: InboxHost, request: Json) -> Json:
-        """What the door answers: a tool's value, the id of a word, or a sentence."""
-        try:
-            if request.get("tool") in get_args(ToolName):
-                return await _call(store, session, request)
-            if isinstance(request.get("say"), str):
-                return await _say(session, host, request)
-        except ShellError as error:
-            return {"error": str(error)}
-        return {"error": "this runner does not know the request: use one of its own version."}
-
-
-async def _call(store: LogStore, session: Session, request: dict[str, Any]) -> Json:
-    answer = await session.call(request["tool"], request.get("arguments"))
-    if session.fault is not None:
-        raise explain_corruption(store.journal, session.fault)
-    return {"value": answer_value(answer), "timeZone": store.time_zone}
-
-
-async def _say(session: Session, host: InboxHost, request: dict[str, Any]) -> Json:
-    zone = request.get("clientTimeZone")
-    if zone is not None and (not isinstance(zone, str) or canonicalize_zone(zone) != zone):
-        raise ShellError("the zone of a word must be a canonical name such as Europe/Berlin.")
-    return {"value": {"id": await host.say(session, request["say"], zone), "queued": True}}
 
 
 def explain_warning(session: Session, store: LogStore, kind: str) -> ShellError:

@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import anyio
-from anyio.abc import ByteStream, SocketListener
+from anyio.abc import ByteStream, SocketAttribute, SocketListener
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from wakefold.events import Json
 from wakefold.json_text import format_json, parse_json
-from wakefold_shell.errors import JournalError, ShellError, explain_os_error, show_path
+from wakefold_shell.errors import JournalError, LostAnswerError, explain_os_error
 
 SOCKET_NAME: Final = "session.sock"
 
@@ -72,6 +72,8 @@ async def serve(listener: SocketListener, answer: Callable[[Json], Awaitable[Jso
 
     async with anyio.create_task_group() as tasks:
         while True:
+            # An accept that waits, and is cancelled as somebody comes, loses them in asyncio.
+            await anyio.wait_readable(listener.extra(SocketAttribute.raw_socket))  # noqa: S610 - no database
             try:
                 connection = await listener.accept()
             except anyio.BrokenResourceError:  # as a rule, no descriptor is left for a moment
@@ -81,7 +83,7 @@ async def serve(listener: SocketListener, answer: Callable[[Json], Awaitable[Jso
 
 
 async def ask(directory: Path, request: Json) -> Json | None:
-    """A live session's answer; `None` if nobody listens. `ShellError` if they end before answering."""
+    """A live session's answer; `None` if nobody listens. `LostAnswerError` if they end before it."""
     try:
         with _shorten(directory / SOCKET_NAME) as address:
             connection = await anyio.connect_unix(address)
@@ -93,9 +95,7 @@ async def ask(directory: Path, request: Json) -> Json | None:
             await connection.send(_encode(request))
             reply = await _receive(connection)
     if reply is None:
-        raise ShellError(
-            f"{show_path(directory)}: the runner ended before it answered; look with 'wakefold list'."
-        )
+        raise LostAnswerError(directory)
     return reply
 
 

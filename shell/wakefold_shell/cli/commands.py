@@ -76,6 +76,11 @@ COMMANDS: Final = {
         "run",
         "Own a session, or all below a directory: deliver what is due, until SIGINT or SIGTERM.",
     ),
+    "mcp": Entry(
+        "hosting",
+        "mcp_",
+        "Serve a session's reminders to an MCP client on standard streams, or over HTTP to many.",
+    ),
     "doctor": Entry(
         "caring",
         "doctor",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import sys
 from collections.abc import Collection
 from contextlib import suppress
@@ -27,7 +26,7 @@ from wakefold.offers import OFFERS_MAX
 from wakefold_shell.cli.output import show_text
 from wakefold_shell.cli.speech import print_line
 from wakefold_shell.cli.waiting import StatusLine
-from wakefold_shell.errors import ShellError, explain_os_error, show_path
+from wakefold_shell.files import read_secret
 from wakefold_shell.hosts.commands import OUTPUT_BYTES_MAX, CommandAgent
 from wakefold_shell.hosts.inboxes import Agent, Answer
 from wakefold_shell.hosts.streams import StreamAgent, list_occurrences
@@ -175,22 +174,9 @@ def _check_command(command: list[str], pass_env: Collection[str]) -> list[str]:
 def _choose_webhook(given: list[str], secret_file: Path | None) -> Webhook:
     if len(given) != 1:
         raise typer.BadParameter("--deliver http takes one URL")
-    secret = os.environ.get(_VARIABLE) if secret_file is None else _read_secret(secret_file)
+    secret = os.environ.get(_VARIABLE) if secret_file is None else read_secret(secret_file)
     if secret is None:
         raise typer.BadParameter(
             f"--deliver http needs a secret: give --secret-file FILE or set {_VARIABLE}"
         )
     return read_webhook(given[0], secret)
-
-
-def _read_secret(path: Path) -> str:
-    """What a secret's file holds; refused where everybody may read it."""
-    try:
-        if path.stat().st_mode & stat.S_IROTH:
-            raise ShellError(f"{show_path(path)}: everybody may read this secret; chmod 600 it.")
-        return path.read_text("ascii")
-    except UnicodeDecodeError as error:
-        raise ShellError(f"{show_path(path)}: this is no secret; name another file.") from error
-    except OSError as error:
-        problem = explain_os_error(error)
-        raise ShellError(f"{show_path(path)}: {problem}; name the file of the secret.") from error

@@ -10,14 +10,15 @@ from typing import Any, Final
 
 import anyio
 
-from wakefold import format_instant
+from wakefold import SEED, format_instant
 from wakefold.conversations import Input
 from wakefold.tools import answer_value
-from wakefold_shell.cli.listing import encode_receipts, print_receipts, read_receipts
-from wakefold_shell.cli.options import LINE_BYTES_DEFAULT, JsonOption, ProfileName
+from wakefold_shell.cli.listing import print_receipts
+from wakefold_shell.cli.options import LINE_BYTES_DEFAULT, JsonOption
 from wakefold_shell.cli.output import print_json
 from wakefold_shell.cli.speech import print_line
 from wakefold_shell.clocks import SystemClock
+from wakefold_shell.dispatches import encode_receipts, read_receipts
 from wakefold_shell.hosts.callbacks import CallbackAgent
 from wakefold_shell.hosts.inboxes import InboxHost
 from wakefold_shell.owner import Session
@@ -33,7 +34,7 @@ def demo(*, as_json: JsonOption = False) -> None:
     with TemporaryDirectory(prefix="wakefold-demo-") as scratch:
         directory = Path(scratch) / "session-demo"
         created, messages = anyio.run(_live, directory, _keep_quiet if as_json else _tell)
-        found = read_receipts(directory, ProfileName.SEED, LINE_BYTES_DEFAULT)
+        found = read_receipts(directory, SEED, LINE_BYTES_DEFAULT)
     if as_json:
         print_json({"created": created, "messages": messages, "receipts": encode_receipts(found)})
         return

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from msgspec import Struct
 
-from wakefold import (
-    SCHEDULE_CHANGE,
-    CorruptScheduleLog,
-    Event,
-    either,
-    format_instant,
-    list_receipts,
-    preview,
-)
-from wakefold.conversations import CONVERSATION_TYPES
-from wakefold.deliveries import (
-    UNKNOWN_DELIVERY,
-    Delivery,
-    describe_failure,
-    encode_delivery,
-    trace_deliveries,
-)
-from wakefold.receipts import DispatchReceipt, encode_receipt
+from wakefold import format_instant, preview
+from wakefold.deliveries import Delivery, describe_failure
 from wakefold.wakes import Upcoming
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
@@ -49,9 +31,9 @@ from wakefold_shell.cli.output import (
     warn,
 )
 from wakefold_shell.cli.progress import watch
-from wakefold_shell.cli.speech import print_line
-from wakefold_shell.errors import show_time
-from wakefold_shell.stores.journals import explain_corruption, fold_journal, keep_events, open_journal
+from wakefold_shell.cli.speech import print_line, say
+from wakefold_shell.dispatches import Delivered, encode_receipts, read_receipts
+from wakefold_shell.stores.journals import fold_journal, open_journal
 
 _FAILURE_CHARACTERS_MAX: Final = 300  # an error's own words, and whether there is another offer
 
@@ -64,7 +46,7 @@ def receipts(
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """List every dispatch: when, what, and how late. A receipt says queued, not answered or read."""
-    found = read_receipts(journal, profile, line_bytes_max)
+    found = read_receipts(journal, profile.profile, line_bytes_max, watch, say)
     if as_json:
         print_json({"receipts": encode_receipts(found)})
         return
@@ -125,48 +107,6 @@ def _show_delivery(delivery: Delivery) -> str:
 
 def _show_took(delivery: Delivery) -> str:
     return "-" if delivery.duration_ms is None else show_duration(delivery.duration_ms)
-
-
-class Delivered(Struct, frozen=True):
-    """A receipt, and what the log tells of its message's way to the agent."""
-
-    entry: DispatchReceipt
-    delivery: Delivery
-
-
-def read_receipts(path: Path, profile: ProfileName, line_bytes_max: int) -> tuple[Delivered, ...]:
-    """Every receipt of a sound journal, inherited ones included; `JournalError` with the place."""
-    told: list[Event] = []  # what tells of turns: few among the events of a session
-    with open_journal(path, line_bytes_max) as opened:
-        events = opened.read_events(CONVERSATION_TYPES | {SCHEDULE_CHANGE})
-        looked_at = keep_events(watch(opened, events), told, CONVERSATION_TYPES)
-        fold_journal(opened, profile.profile, looked_at)
-        warn(opened)
-    with open_journal(path, line_bytes_max) as opened:
-        found = list_receipts(watch(opened, opened.read_events()), opened.header.seed_length)
-
-        def refuse(fault: CorruptScheduleLog) -> tuple[DispatchReceipt, ...]:
-            raise explain_corruption(opened, fault)
-
-        entries = either(found, lambda receipts: receipts, refuse)
-    traced = trace_deliveries(told, opened.header.seed_length)
-    keys = ((entry.receipt.schedule_id, entry.receipt.occurrence_ms) for entry in entries)
-    deliveries = (traced.get(key, UNKNOWN_DELIVERY) for key in keys)
-    return tuple(map(Delivered, entries, deliveries))
-
-
-def encode_receipts(found: tuple[Delivered, ...]) -> list[dict[str, object]]:
-    """The receipts as the commands' JSON has them."""
-    return [
-        {
-            "seq": each.entry.seq,
-            **encode_receipt(each.entry.receipt),
-            "dispatchedAt": show_time(each.entry.dispatched_at_ms),
-            "lateMs": each.entry.dispatched_at_ms - each.entry.receipt.occurrence_ms,
-            **encode_delivery(each.delivery),
-        }
-        for each in found
-    ]
 
 
 def _encode_upcoming(entry: Upcoming, zone: str | None) -> dict[str, object]:

@@ -126,6 +126,11 @@ class InboxHost:
         """Whether a turn is under way or an input waits for one."""
         return self._taking_turns or bool(self._conversation.inbox)
 
+    @property
+    def inbox(self) -> tuple[Input, ...]:
+        """What waits for a turn."""
+        return self._conversation.inbox
+
     def claim(self) -> bool:
         """Granted while nothing waits for the agent and no turn is under way."""
         return not self.busy
