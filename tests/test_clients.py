@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from journal_files import NOON_MS, event, write_session
-from test_runners import living, put
+from runner_world import living, put
 from wakefold.conversations import USER_MESSAGE, read_input
 from wakefold.events import Event, Json
 from wakefold_shell.clocks import FixedClock

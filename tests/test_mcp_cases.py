@@ -13,10 +13,10 @@ import pytest
 
 from command import EXECUTABLE, wakefold_json
 from journal_files import NOON, NOON_MS, change, create_at, event, write_session
+from live_sessions import FAR, LONG_AGO, holding, until
+from mcp_pipes import INITIALIZE, INITIALIZED, is_free, piping
 from mcp_world import MODES, Mode, connected, texts_of
 from memory_world import HandClock
-from test_cli_live import FAR, LONG_AGO, holding, until
-from test_mcp_stdio import INITIALIZE, INITIALIZED, is_free, piping
 from wakefold import parse_instant
 from wakefold_shell.mcp.resources import name_uri
 from wakefold_shell.mcp.sessions import Place

@@ -12,8 +12,8 @@ import pytest
 
 from command import EXECUTABLE
 from journal_files import create_at, write_session
+from live_sessions import FAR, LONG_AGO
 from released_package import install_from_npm
-from test_cli_live import FAR, LONG_AGO
 from test_cli_mcp_http import serving
 from wakefold_shell.mcp.resources import name_uri
 from web_service import BEARER

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from journal_files import NOON_MS, change, create_at, write_session
 from mcp_world import MODES, Mode, World, connected, joined, serving, subscribed, uris_heard
 from memory_world import MINUTE_MS, HandClock, until
-from test_runners import Crew, living, make_runner
+from runner_world import Crew, living, make_runner
 from wakefold import format_instant
 from wakefold_shell.mcp import notices
 from wakefold_shell.mcp.resources import KINDS, list_templates, name_uri, read_uri

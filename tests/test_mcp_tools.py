@@ -12,8 +12,8 @@ import pytest
 from journal_files import HEADER, NOON, NOON_MS, change, create_at, create_every, event, write_session
 from mcp_world import MODES, Mode, World, connected, texts_of
 from memory_world import MINUTE_MS, HandClock
-from test_runners import Crew, make_runner, read_rows
-from test_runners import living as living_runner
+from runner_world import Crew, make_runner, read_rows
+from runner_world import living as living_runner
 from wakefold import format_instant
 from wakefold.conversations import make_message, name_person
 from wakefold_shell.guarding import Watchman
