@@ -64,7 +64,9 @@ RULE_KEYS: Final[dict[str, frozenset[str]]] = {
 """By kind, the keys of its rule."""
 
 _VERSION_1_KINDS: Final = ("after", "at", "every")
-_RECORD_KEYS: Final = frozenset({"id", "kind", "prompt", "scheduledAt"})
+_KEYS: Final = {
+    kind: keys | {"id", "kind", "prompt", "scheduledAt"} for kind, keys in RULE_KEYS.items()
+}
 _AT: Final = "$.schedule"
 
 
@@ -74,7 +76,7 @@ def read_record(data: object) -> Record:
     kind = _read_kind(fields, _AT)
     if kind not in _VERSION_1_KINDS:
         raise LogFault("unknown_kind", f"{_AT}.kind")
-    require_keys(fields, _RECORD_KEYS | RULE_KEYS[kind], _AT)
+    require_keys(fields, _KEYS[kind], _AT)
     seconds = 0
     if kind == "every":
         seconds = read_interval_seconds(fields["everySeconds"], f"{_AT}.everySeconds")
@@ -95,7 +97,7 @@ def read_editable_record(data: object) -> Record:
     fields = read_object(data, _AT)
     kind = _read_kind(fields, _AT)
     given = fields.keys() & OPTION_KEYS
-    require_keys(fields, _RECORD_KEYS | RULE_KEYS[kind] | given, _AT)
+    require_keys(fields, _KEYS[kind] | given, _AT)
     if kind in _VERSION_1_KINDS and not given:
         raise LogFault("plain_record", _AT)
     return assemble_record(

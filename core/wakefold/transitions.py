@@ -30,6 +30,7 @@ from wakefold.records import (
     EveryRecord,
     Options,
     Record,
+    Standing,
     assemble_record,
     find_due,
     is_recurring,
@@ -68,8 +69,7 @@ def accept_plain(record: Record, accepted_at_ms: int | None) -> Accepted:
         record.prompt,
         record.every_seconds,
         target_ms,
-        record.options,
-        replace(standing, runs=standing.runs + 1),
+        standing=Standing(runs=standing.runs + 1),
     )
     return Accepted(found.occurrence_ms, following)
 
