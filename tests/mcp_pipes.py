@@ -28,6 +28,9 @@ INITIALIZE = {
 }
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
+ENDS_SECONDS_MAX = 10.0
+"""How long a server may take to end on a machine that is busy with other things; at rest it is 2."""
+
 
 class Piped:
     """A server by its pipes: raw lines in, raw lines out."""

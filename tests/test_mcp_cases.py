@@ -14,7 +14,7 @@ import pytest
 from command import EXECUTABLE, wakefold_json
 from journal_files import NOON, NOON_MS, change, create_at, event, write_session
 from live_sessions import FAR, LONG_AGO, holding, until
-from mcp_pipes import INITIALIZE, INITIALIZED, is_free, piping
+from mcp_pipes import ENDS_SECONDS_MAX, INITIALIZE, INITIALIZED, is_free, piping
 from mcp_world import MODES, Mode, connected, texts_of
 from memory_world import HandClock
 from wakefold import parse_instant
@@ -162,7 +162,7 @@ def test_c94_the_server_ends_with_its_client_and_a_new_one_takes_over(tmp_path: 
         server.greet()
         assert server.call("schedule_list")["structuredContent"]["total"] == 1
         assert int((tmp_path / "session.lock").read_text()) == server.process.pid
-        assert server.close_input() < 2
+        assert server.close_input() < ENDS_SECONDS_MAX
     assert is_free(tmp_path)
 
 

@@ -17,7 +17,7 @@ import pytest
 from command import EXECUTABLE, said, wakefold, wakefold_json
 from journal_files import create_at, write_session
 from live_sessions import FAR, LONG_AGO, STUBBORN, holding, list_reasons, until
-from mcp_pipes import INITIALIZE, is_free, piping
+from mcp_pipes import ENDS_SECONDS_MAX, INITIALIZE, is_free, piping
 from mcp_world import MODES, Mode, piped
 from wakefold_shell.mcp.resources import name_uri
 from web_services import SECRET, serving, status
@@ -62,7 +62,7 @@ def test_the_end_of_the_input_ends_the_server_at_once_whatever_is_under_way(tmp_
         for number in range(1, 101):
             params = {"name": "schedule_create", "arguments": {"prompt": "x", "after_seconds": 9}}
             server.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
-        assert server.close_input() < 2
+        assert server.close_input() < ENDS_SECONDS_MAX
         assert server.process.returncode == 0
     assert is_free(tmp_path)
     assert wakefold("validate", tmp_path).returncode == 0
@@ -72,8 +72,24 @@ def test_a_server_that_was_asked_nothing_ends_with_its_input_too(tmp_path: Path)
     write_session(tmp_path)
     with piping("--session", tmp_path) as server:
         until((tmp_path / "session.sock").exists)
-        assert server.close_input() < 2
+        assert server.close_input() < ENDS_SECONDS_MAX
     assert is_free(tmp_path)
+
+
+@pytest.mark.long
+def test_a_server_at_rest_ends_within_two_seconds(tmp_path: Path) -> None:
+    """The median of five, on a machine that has nothing else to do."""
+    took = []
+    for number in range(5):
+        session = tmp_path / str(number)
+        session.mkdir()
+        write_session(session, create_at(0, at=FAR))
+        with piping("--session", session) as server:
+            server.greet()
+            assert server.call("schedule_list")["isError"] is False
+            took.append(server.close_input())
+        assert is_free(session)
+    assert sorted(took)[2] < 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -87,7 +103,7 @@ def test_a_signal_ends_the_server_while_its_input_is_open(
         began = time.monotonic()
         server.process.send_signal(number)
         assert server.process.wait(timeout=30) == 0
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < ENDS_SECONDS_MAX
         until(lambda: f"wakefold: stopped by {number.name}.\n".encode() in server.errors)
     assert is_free(tmp_path)
 
@@ -136,7 +152,7 @@ def test_a_message_that_was_not_acknowledged_survives_the_end_of_the_server(tmp_
         assert [view["id"] for view in result["structuredContent"]["reminders"]] == ["far"]
         again = server.call("inbox_acknowledge", id=first["id"])["structuredContent"]
         assert again["acknowledged"] is True
-        assert server.close_input() < 2
+        assert server.close_input() < ENDS_SECONDS_MAX
     assert list_reasons(tmp_path) == ["completed"]
     assert [receipt["delivery"] for receipt in wakefold_json("receipts", tmp_path)["receipts"]] == [
         "handed-over"
@@ -171,7 +187,7 @@ def test_two_servers_share_a_session_and_the_second_takes_over_when_the_first_is
         assert serving.call("inbox_acknowledge", id=message["id"])["isError"] is False
         serving.call("schedule_create", prompt="soon", after_seconds=1)
         until(lambda: read_inbox(serving.call("schedule_list")))
-        assert serving.close_input() < 2
+        assert serving.close_input() < ENDS_SECONDS_MAX
     assert is_free(tmp_path)
     assert list_reasons(tmp_path) == ["completed"]
     assert len(wakefold_json("list", "--session", tmp_path)) == 11
@@ -189,7 +205,7 @@ def test_an_owner_that_is_no_server_is_asked_and_commands_ask_the_server(tmp_pat
         )
         (message,) = read_inbox(server.call("schedule_list"))
         assert (message["source"], message["text"]) == ("message", "good morning")
-        assert server.close_input() < 2
+        assert server.close_input() < ENDS_SECONDS_MAX
 
 
 def test_a_command_is_woken_by_each_message_and_ended_with_the_server(tmp_path: Path) -> None:
@@ -203,7 +219,7 @@ def test_a_command_is_woken_by_each_message_and_ended_with_the_server(tmp_path: 
         assert b'reminder_prompt_json: "tea"' in server.errors
         until(lambda: list_reasons(tmp_path) == ["completed"])
         assert read_inbox(server.call("schedule_list")) == []
-        assert server.close_input() < 2
+        assert server.close_input() < ENDS_SECONDS_MAX
         assert all(json.loads(line)["jsonrpc"] == "2.0" for line in server.lines)
 
 
@@ -221,7 +237,7 @@ def test_a_web_service_is_woken_by_each_message_and_a_failed_one_waits_in_the_in
             server.greet()
             until(lambda: list_reasons(tmp_path / "fine") == ["completed"])
             assert read_inbox(server.call("schedule_list")) == []
-            assert server.close_input() < 2
+            assert server.close_input() < ENDS_SECONDS_MAX
         with piping(
             "--session", tmp_path / "down", "--deliver", "http", service.url, **secret
         ) as server:
@@ -230,7 +246,7 @@ def test_a_web_service_is_woken_by_each_message_and_a_failed_one_waits_in_the_in
             (message,) = read_inbox(server.call("schedule_list"))
             refused = server.call("inbox_acknowledge", id=message["id"])
             assert json.loads(refused["content"][0]["text"])["code"] == "taken_elsewhere"
-            assert server.close_input() < 2
+            assert server.close_input() < ENDS_SECONDS_MAX
     assert len(service.requests) == 2
     assert is_free(tmp_path / "down")
 
@@ -242,7 +258,7 @@ def test_a_stubborn_command_delays_the_end_by_its_grace_alone(tmp_path: Path) ->
         server.greet()
         until(lambda: server.errors.strip().splitlines()[-1:][0].isdigit() if server.errors else False)
         child = int(server.errors.split()[-1])
-        assert server.close_input() < 3
+        assert server.close_input() < ENDS_SECONDS_MAX
     assert is_free(tmp_path)
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
@@ -256,7 +272,7 @@ def test_the_environment_names_the_session_below_a_root(tmp_path: Path) -> None:
         for arguments, wanted in (({}, "of-b"), ({"session": "a"}, "of-a")):
             result = server.call("schedule_list", **arguments)["structuredContent"]
             assert [view["id"] for view in result["reminders"]] == [wanted]
-        assert server.close_input() < 2
+        assert server.close_input() < ENDS_SECONDS_MAX
 
 
 @pytest.mark.parametrize(
@@ -319,4 +335,4 @@ def test_a_session_that_is_held_by_somebody_silent_is_served_once_it_is_free(tmp
         silent.kill()
         silent.wait()
         assert server.call("schedule_list")["structuredContent"]["total"] == 1
-        assert server.close_input() < 2
+        assert server.close_input() < ENDS_SECONDS_MAX
