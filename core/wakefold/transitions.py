@@ -23,7 +23,7 @@ from wakefold.edits import (
     StatedDispatch,
     Update,
 )
-from wakefold.instants import is_representable, read_safe_integer
+from wakefold.instants import MAX_INSTANT_MS, is_representable, read_safe_integer
 from wakefold.records import (
     PLAIN,
     CalendarRecord,
@@ -37,6 +37,7 @@ from wakefold.records import (
 )
 from wakefold.recurrence import Occurrence, find_occurrence
 from wakefold.rejections import LogFault
+from wakefold.stored_records import encode_record, read_editable_record
 
 
 class Accepted(Struct, frozen=True):
@@ -103,6 +104,30 @@ def check_options(record: Record) -> Record:
     if options.until_ms is not None and record.scheduled_at_ms > options.until_ms:
         raise LogFault("ended_by_option", "$", record.id)
     return record
+
+
+def is_reachable(record: Record) -> bool:
+    """Whether changes can come to a record's options, calendar rule and standing."""
+    standing, until_ms = record.standing, record.standing.snoozed_until_ms
+    plain = record.options == PLAIN and not isinstance(record, CalendarRecord)
+    if standing.runs < 0 or (standing.runs > 0 and not is_recurring(record) and standing.revision == 0):
+        return False
+    if standing.version == 1:
+        return plain and standing == Standing(runs=standing.runs)
+    if standing.revision < (plain or standing.paused or until_ms is not None):
+        return False
+    if until_ms is not None and not record.scheduled_at_ms < until_ms <= MAX_INSTANT_MS:
+        return False
+    return plain or _can_be_created(record)
+
+
+def _can_be_created(record: Record) -> bool:
+    try:
+        check_options(record)
+        read_editable_record(encode_record(record))
+    except (LogFault, ValueError):  # the latter of an `until` that no text can tell
+        return False
+    return True
 
 
 def accept_edit(record: Record, edit: Edit, gate_ms: int | None) -> Record | None:
