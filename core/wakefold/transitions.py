@@ -192,6 +192,8 @@ def _check_stated(record: Record, stated: StatedDispatch | Skip) -> None:
     accepted_at_ms, occurrence_ms, next_ms = stated.accepted_at_ms, stated.occurrence_ms, stated.next_ms
     if record.standing.version == 1:
         raise LogFault("other_version", "$.version", record.id)
+    if not is_representable(accepted_at_ms):
+        raise LogFault("bad_instant", "$.acceptedAt", record.id)
     if accepted_at_ms < max(find_due(record), record.scheduled_at_ms):
         raise LogFault("accepted_before_target", "$.acceptedAt", record.id)
     if not record.scheduled_at_ms <= occurrence_ms <= accepted_at_ms:
