@@ -190,12 +190,7 @@ def _skip(record: Record, skip: Skip, gate_ms: int | None) -> Record | None:
 def _check_stated(record: Record, stated: StatedDispatch | Skip) -> None:
     """That what is stated fits the record, as far as that needs no calendar."""
     accepted_at_ms, occurrence_ms, next_ms = stated.accepted_at_ms, stated.occurrence_ms, stated.next_ms
-    if record.standing.version == 1:
-        raise LogFault("other_version", "$.version", record.id)
-    if not is_representable(accepted_at_ms):
-        raise LogFault("bad_instant", "$.acceptedAt", record.id)
-    if accepted_at_ms < max(find_due(record), record.scheduled_at_ms):
-        raise LogFault("accepted_before_target", "$.acceptedAt", record.id)
+    _check_accepted(record, accepted_at_ms)
     if not record.scheduled_at_ms <= occurrence_ms <= accepted_at_ms:
         raise LogFault("bad_occurrence", "$.occurrenceAt", record.id)
     if not isinstance(record, EveryRecord | CalendarRecord):
@@ -215,6 +210,15 @@ def _check_stated(record: Record, stated: StatedDispatch | Skip) -> None:
             raise LogFault("bad_next", "$.nextScheduledAt", record.id)
     elif next_ms is not None and next_ms <= accepted_at_ms:
         raise LogFault("bad_next", "$.nextScheduledAt", record.id)
+
+
+def _check_accepted(record: Record, accepted_at_ms: int) -> None:
+    if record.standing.version == 1:
+        raise LogFault("other_version", "$.version", record.id)
+    if not is_representable(accepted_at_ms):
+        raise LogFault("bad_instant", "$.acceptedAt", record.id)
+    if accepted_at_ms < max(find_due(record), record.scheduled_at_ms):
+        raise LogFault("accepted_before_target", "$.acceptedAt", record.id)
 
 
 def find_stated(record: EveryRecord, accepted_at_ms: int) -> Occurrence:
