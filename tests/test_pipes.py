@@ -302,9 +302,9 @@ def test_an_unknown_protocol_is_refused(version: object) -> None:
             "$.signals[0].why is no field here (known: none).",
         ),
         (
-            {"op": "call", "as": "a", "tool": "schedule_update", "arguments": {}},
+            {"op": "call", "as": "a", "tool": "schedule_edit", "arguments": {}},
             "$.tool",
-            "$.tool must be one of schedule_create, schedule_list, schedule_delete (given",
+            "schedule_create, schedule_list, schedule_update, schedule_delete (given",
         ),
         (
             {"op": "open", "as": "a", "events": [], "limits": {"hold": 1}},

@@ -171,6 +171,11 @@ def test_what_is_no_checkpoint_is_not_believed(content: bytes, rule: str) -> Non
 RECORD = {"kind": "at", "id": "t", "prompt": "p", "scheduled_at_ms": T}
 EVERY_E = {"kind": "every", "id": "e", "prompt": "p", "every_seconds": 300, "scheduled_at_ms": T}
 EVERY = {**RECORD, "kind": "every", "every_seconds": 300}
+EDITABLE = {"version": 2}
+EDITED = {"version": 2, "revision": 1}
+NINE = {"kind": "daily", "time": "09:00:00.000", "time_zone": "UTC"}
+CRON = {"kind": "cron", "time_zone": "UTC"}
+DAILY = {**RECORD, "kind": "calendar", "rule": NINE, "standing": EDITABLE}
 WAKEUPS = {
     "consecutive": 0,
     "max_consecutive": 1,
@@ -212,6 +217,47 @@ WAKEUPS = {
         {"wakeups": {**WAKEUPS, "max_consecutive": 2}},
         {"wakeups": {**WAKEUPS, "consecutive": -1}},
         {"session_id": "x\ud83d", "position": None},
+        {"records": [{**RECORD, "standing": {"runs": 1}}]},
+        {"records": [{**EVERY, "standing": {"runs": -1}}]},
+        {"records": [{**EVERY, "standing": {"runs": 10}}]},
+        {"records": [{**EVERY, "standing": {"version": 3}}]},
+        {"records": [{**EVERY, "standing": {"revision": 1}}]},
+        {"records": [{**EVERY, "standing": {"paused": True}}]},
+        {"records": [{**EVERY, "standing": {"snoozed_until_ms": T + 1}}]},
+        {"records": [{**EVERY, "options": {"title": "x"}}]},
+        {"records": [{**RECORD, "standing": EDITABLE}]},
+        {"records": [{**RECORD, "standing": {**EDITED, "runs": -1}}]},
+        {"records": [{**RECORD, "standing": {**EDITED, "revision": 10}}]},
+        {"records": [{**RECORD, "standing": {**EDITED, "snoozed_until_ms": T}}]},
+        {"records": [{**RECORD, "standing": {**EDITED, "snoozed_until_ms": MAX_INSTANT_MS + 1}}]},
+        {"records": [{**DAILY, "standing": {"runs": 1}}]},
+        {"records": [{**DAILY, "standing": {**EDITABLE, "paused": True}}]},
+        {"records": [{**DAILY, "standing": {**EDITABLE, "snoozed_until_ms": T + 1}}]},
+        {"records": [{**DAILY, "rule": {**NINE, "time": "9:00"}}]},
+        {"records": [{**DAILY, "rule": {**NINE, "time_zone": "Berlin"}}]},
+        {"records": [{**DAILY, "rule": {**NINE, "kind": "weekly", "weekdays": [5, 1]}}]},
+        {"records": [{**DAILY, "rule": {**CRON, "expression": "* * * * *"}}]},
+        {"records": [{**DAILY, "rule": {**CRON, "expression": "0 9 30 2 *"}}]},
+        *(
+            {"records": [{**DAILY, "options": options}]}
+            for options in (
+                {"title": " x"},
+                {"title": "x" * 121},
+                {"max_runs": 0},
+                {"until_ms": T - 1},
+                {"until_ms": MAX_INSTANT_MS + 1},
+                {"missed": "never"},
+                {"missed": "skip"},
+                {"grace_seconds": 300},
+                {"missed": "skip", "grace_seconds": 299},
+            )
+        ),
+        {
+            "records": [
+                {**DAILY, "options": {"max_runs": 2}, "standing": {**EDITABLE, "runs": 2}},
+            ]
+        },
+        {"records": [{**RECORD, "options": {"max_runs": 2}, "standing": EDITABLE}]},
     ],
     ids=format_json,
 )
@@ -219,6 +265,33 @@ def test_a_forged_checkpoint_holds_nothing_that_no_log_comes_to(changes: dict[st
     """Its checksum is right; what it says is looked at all the same, and never half taken."""
     assert ok(decode(forge())).checkpoint == rich()
     assert rule_of(forge(**changes)) == "malformed"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        RECORD,
+        {**EVERY, "standing": {"runs": 9}},
+        {**RECORD, "standing": EDITED},
+        {**RECORD, "standing": {**EDITED, "runs": 8}},
+        {**RECORD, "standing": {**EDITED, "paused": True, "snoozed_until_ms": T + 1}},
+        {**RECORD, "options": {"title": "x" * 120}, "standing": EDITABLE},
+        DAILY,
+        {**DAILY, "standing": {**EDITABLE, "runs": 9}},
+        {**DAILY, "rule": {**NINE, "kind": "weekly", "weekdays": [1, 5], "time_zone": "No/Such"}},
+        {**DAILY, "rule": {**CRON, "expression": "0,30 9 * * 1-5"}},
+        {**DAILY, "options": {"max_runs": 2, "until_ms": T}, "standing": {**EDITABLE, "runs": 1}},
+        {**DAILY, "options": {"missed": "skip", "grace_seconds": 300}},
+    ],
+    ids=format_json,
+)
+def test_what_some_log_comes_to_is_believed(record: dict[str, object]) -> None:
+    """Of version 2, too; whether a zone exists is asked of nobody."""
+    restored = ok(decode(forge(records=[record]))).checkpoint
+    ledger = restored.ledger
+    assert list(ledger.records) == ["t"]
+    written = encode_checkpoint(restored, PREFIX)
+    assert json.loads(written.partition(b"\n")[2])["records"] == [record]
 
 
 def test_another_reading_is_told_from_damage() -> None:

@@ -10,9 +10,9 @@ import re
 from typing import Final, assert_never
 
 from msgspec import Struct
-from returns.pipeline import is_successful
 
 from wakefold.cron_expressions import CronExpression, parse_cron
+from wakefold.outcomes import either
 from wakefold.recurrence import MIN_EVERY_SECONDS
 from wakefold.wall_patterns import (
     WallPattern,
@@ -97,11 +97,11 @@ def is_canonical(rule: CalendarRule) -> bool:
             in_order = are_weekdays(weekdays) and sorted(weekdays) == list(weekdays)
             return in_order and canonicalize_time(time) == time
         case CronRule(expression=expression):
-            parsed = parse_cron(expression)
-            if not is_successful(parsed) or parsed.unwrap().canonical != expression:
-                return False
-            pattern = make_cron_pattern(parsed.unwrap())
-            return has_date(pattern) and not comes_closer(pattern, 1000 * MIN_EVERY_SECONDS)
+            return either(
+                parse_cron(expression),
+                lambda cron: cron.canonical == expression and _is_lawful(make_cron_pattern(cron)),
+                lambda _: False,
+            )
         case _:
             assert_never(rule)
 
@@ -132,6 +132,10 @@ def make_cron_pattern(cron: CronExpression) -> WallPattern:
         weekdays=frozenset(cron.weekdays),
         either=not (cron.day_star or cron.weekday_star),
     )
+
+
+def _is_lawful(pattern: WallPattern) -> bool:
+    return has_date(pattern) and not comes_closer(pattern, 1000 * MIN_EVERY_SECONDS)
 
 
 def _count_ms(time: str) -> int:

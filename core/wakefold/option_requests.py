@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
-from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
 
 from wakefold.edits import Changes
@@ -70,23 +69,21 @@ def resolve_options(
     asked: AskedOptions, now_ms: int | None, zone: RequestZone
 ) -> Result[Changes, Rejection]:
     """The same with `until` as an instant, which must be future."""
-    until_ms: int | UnsetType | None = UNSET
-    if asked.until is None:
-        until_ms = None
-    elif asked.until is not UNSET:
-        resolved = resolve_future(asked.until, now_ms, zone)
-        if not is_successful(resolved):
-            return Failure(resolved.failure())
-        until_ms = resolved.unwrap()
-    return Success(
-        Changes(
+
+    def state(until_ms: int | UnsetType | None) -> Changes:
+        return Changes(
             title=asked.title,
             max_runs=asked.max_runs,
             until_ms=until_ms,
             missed=asked.missed,
             grace_seconds=asked.grace_seconds,
         )
-    )
+
+    if asked.until is None:
+        return Success(state(None))
+    if asked.until is UNSET:
+        return Success(state(UNSET))
+    return resolve_future(asked.until, now_ms, zone).map(state)
 
 
 def resolve_future(at: object, now_ms: int | None, zone: RequestZone) -> Result[int, Rejection]:

@@ -25,6 +25,7 @@ from wakefold.instants import MAX_SAFE_INTEGER, are_trimmed, is_representable
 from wakefold.json_text import format_json, parse_json
 from wakefold.ledger import Ledger
 from wakefold.recurrence import MIN_EVERY_SECONDS, Profile
+from wakefold.transitions import is_reachable
 from wakefold.wakeups import Wakeups
 
 VERSION: Final = 2
@@ -242,6 +243,9 @@ def _restore_ledger(document: _Document) -> Ledger:
     _require(is_representable(min(instants_ms)) and is_representable(max(instants_ms)))
     _require(min(seconds, default=MIN_EVERY_SECONDS) >= MIN_EVERY_SECONDS)
     _require(max(seconds, default=0) * 1000 <= MAX_SAFE_INTEGER)
+    _require(all(map(is_reachable, kept)))
+    told = sum(1 + one.standing.runs + one.standing.revision for one in kept)  # an event for each
+    _require(told <= document.position - document.seed_length)
     return Ledger(
         profile=document.profile,
         seed_length=document.seed_length,

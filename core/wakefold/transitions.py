@@ -23,7 +23,7 @@ from wakefold.edits import (
     StatedDispatch,
     Update,
 )
-from wakefold.instants import is_representable, read_safe_integer
+from wakefold.instants import MAX_INSTANT_MS, is_representable, read_safe_integer
 from wakefold.records import (
     PLAIN,
     CalendarRecord,
@@ -37,6 +37,7 @@ from wakefold.records import (
 )
 from wakefold.recurrence import Occurrence, find_occurrence
 from wakefold.rejections import LogFault
+from wakefold.stored_records import encode_record, read_editable_record
 
 
 class Accepted(Struct, frozen=True):
@@ -105,6 +106,30 @@ def check_options(record: Record) -> Record:
     return record
 
 
+def is_reachable(record: Record) -> bool:
+    """Whether changes can come to a record's options, calendar rule and standing."""
+    standing, until_ms = record.standing, record.standing.snoozed_until_ms
+    plain = record.options == PLAIN and not isinstance(record, CalendarRecord)
+    if standing.runs < 0 or (standing.runs > 0 and not is_recurring(record) and standing.revision == 0):
+        return False
+    if standing.version == 1:
+        return plain and standing == Standing(runs=standing.runs)
+    if standing.revision < (plain or standing.paused or until_ms is not None):
+        return False
+    if until_ms is not None and not record.scheduled_at_ms < until_ms <= MAX_INSTANT_MS:
+        return False
+    return plain or _can_be_created(record)
+
+
+def _can_be_created(record: Record) -> bool:
+    try:
+        check_options(record)
+        read_editable_record(encode_record(record))
+    except (LogFault, ValueError):  # the latter of an `until` that no text can tell
+        return False
+    return True
+
+
 def accept_edit(record: Record, edit: Edit, gate_ms: int | None) -> Record | None:
     """The record after a change of version 2; `None`: it ends. Raises `LogFault`.
 
@@ -165,10 +190,7 @@ def _skip(record: Record, skip: Skip, gate_ms: int | None) -> Record | None:
 def _check_stated(record: Record, stated: StatedDispatch | Skip) -> None:
     """That what is stated fits the record, as far as that needs no calendar."""
     accepted_at_ms, occurrence_ms, next_ms = stated.accepted_at_ms, stated.occurrence_ms, stated.next_ms
-    if record.standing.version == 1:
-        raise LogFault("other_version", "$.version", record.id)
-    if accepted_at_ms < max(find_due(record), record.scheduled_at_ms):
-        raise LogFault("accepted_before_target", "$.acceptedAt", record.id)
+    _check_accepted(record, accepted_at_ms)
     if not record.scheduled_at_ms <= occurrence_ms <= accepted_at_ms:
         raise LogFault("bad_occurrence", "$.occurrenceAt", record.id)
     if not isinstance(record, EveryRecord | CalendarRecord):
@@ -188,6 +210,15 @@ def _check_stated(record: Record, stated: StatedDispatch | Skip) -> None:
             raise LogFault("bad_next", "$.nextScheduledAt", record.id)
     elif next_ms is not None and next_ms <= accepted_at_ms:
         raise LogFault("bad_next", "$.nextScheduledAt", record.id)
+
+
+def _check_accepted(record: Record, accepted_at_ms: int) -> None:
+    if record.standing.version == 1:
+        raise LogFault("other_version", "$.version", record.id)
+    if not is_representable(accepted_at_ms):
+        raise LogFault("bad_instant", "$.acceptedAt", record.id)
+    if accepted_at_ms < max(find_due(record), record.scheduled_at_ms):
+        raise LogFault("accepted_before_target", "$.acceptedAt", record.id)
 
 
 def find_stated(record: EveryRecord, accepted_at_ms: int) -> Occurrence:

@@ -26,6 +26,7 @@ ROOMS: Final = (
     "clock",
     "zone",
     "calendar",
+    "edit",
     "conversation",
     "offer",
     "session",

@@ -11,10 +11,13 @@ from collections.abc import Callable, Hashable
 from operator import attrgetter
 from typing import Final, Literal, assert_never
 
+from msgspec.structs import replace
+
 from wakefold import effects as order
 from wakefold import signals as fact
 from wakefold.lifecycle import Step
 from wakefold.owners import Owner
+from wakefold.records import FRESH
 from wakefold_laws.owner_invariants import require
 from wakefold_laws.reminder_model import Reminders
 
@@ -89,7 +92,9 @@ class WatchedOwner:
         streak = None if guard is None else guard.wakeups.consecutive
         if ledger is None:
             return (streak,)
-        return (streak, ledger.last_accepted_at_ms, *ledger.records.values())
+        # How often a record was dispatched is nothing that a future of version 1 depends on.
+        records = (replace(record, standing=FRESH) for record in ledger.records.values())
+        return (streak, ledger.last_accepted_at_ms, *records)
 
     def tell(self, signal: fact.Signal) -> None:
         """The owner learns a fact, and its orders are performed or noted."""
