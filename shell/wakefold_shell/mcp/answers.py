@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -110,19 +111,16 @@ async def list_reminders(attachment: Attachment) -> tuple[list[Json], str | None
 async def _create(attachment: Attachment, fields: Json) -> Json:
     reply = await attachment.ask({"tool": "schedule_create", "arguments": fields})
     view: Any = _require_value(reply)
-    at = fields.get("at")
-    named = at.get("time_zone") if isinstance(at, dict) else None
-    zone = read_zone(reply) if named is None else canonicalize_zone(named)
-    return {"reminder": show_reminder(view, zone)}
+    return {"reminder": show_reminder(view, read_zone(reply), named=_find_named_zone(fields))}
 
 
 async def _list(attachment: Attachment, fields: Json) -> Json:
     wanted = _read_arguments(ListArguments, fields)
     named = None if wanted.time_zone is UNSET else _require_zone(wanted.time_zone)
     views, own_zone = await list_reminders(attachment)
-    zone = named or own_zone
+    show = partial(show_reminder, zone=own_zone, named=named)
     if wanted.id is not UNSET:
-        found = [show_reminder(view, zone, whole=True) for view in views if view["id"] == wanted.id]
+        found = [show(view, whole=True) for view in views if view["id"] == wanted.id]
         code = {} if found else {"code": "schedule_not_found"}
         return {"reminders": found, "total": len(views), **code}
     cursor = None if wanted.cursor is UNSET else wanted.cursor
@@ -132,7 +130,16 @@ async def _list(attachment: Attachment, fields: Json) -> Json:
         raise RefusedError({"code": "invalid_cursor", "message": message})
     shown, following = page
     more = {} if following is None else {"nextCursor": following}
-    return {"reminders": [show_reminder(view, zone) for view in shown], "total": len(views), **more}
+    return {"reminders": [show(view) for view in shown], "total": len(views), **more}
+
+
+async def _update(attachment: Attachment, fields: Json) -> Json:
+    reply = await attachment.ask({"tool": "schedule_update", "arguments": fields})
+    value: Any = _require_value(reply)
+    if "updated" in value:
+        return dict(value)
+    shown = show_reminder(value, read_zone(reply), named=_find_named_zone(fields))
+    return {"id": value["id"], "updated": True, "reminder": shown}
 
 
 async def _delete(attachment: Attachment, fields: Json) -> Json:
@@ -162,6 +169,7 @@ async def _acknowledge(attachment: Attachment, fields: Json) -> Json:
 _PERFORMANCES: Final[Mapping[str, Callable[[Attachment, Json], Awaitable[Json]]]] = {
     "schedule_create": _create,
     "schedule_list": _list,
+    "schedule_update": _update,
     "schedule_delete": _delete,
     "inbox_read": _read,
     "inbox_acknowledge": _acknowledge,
@@ -193,6 +201,13 @@ def _read_arguments(kind: type[_Arguments], fields: Json) -> _Arguments:
     if own is not UNSET and not is_trimmed(own):
         raise RefusedError(error_value(InvalidRule(fault="not_trimmed_id", value=shorten(own))))
     return read
+
+
+def _find_named_zone(fields: Json) -> str | None:
+    """The zone that an absolute time was given in."""
+    at = fields.get("at")
+    named = at.get("time_zone") if isinstance(at, dict) else None
+    return None if named is None else canonicalize_zone(named)
 
 
 def _require_zone(name: str) -> str:

@@ -145,7 +145,7 @@ def _describe_tool(tool: ServedTool) -> Tool:
     annotations = ToolAnnotations(
         read_only_hint=tool.looks_only,
         destructive_hint=tool.name == "schedule_delete",
-        idempotent_hint=tool.name != "schedule_create",
+        idempotent_hint=tool.name not in {"schedule_create", "schedule_update"},
         open_world_hint=False,
     )
     return Tool(

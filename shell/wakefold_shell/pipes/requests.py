@@ -14,9 +14,10 @@ from wakefold.events import Event, Json
 from wakefold.guard import Guard
 from wakefold.ledger import Ledger
 from wakefold.signals import Signal
-from wakefold.tools import StepAnswer, ToolName
+from wakefold.tools import StepAnswer
 
 ProfileName = Literal["seed", "published"]
+PlainToolName = Literal["schedule_create", "schedule_list", "schedule_delete"]
 Events = tuple[Event, ...]
 
 
@@ -160,7 +161,7 @@ class Call(Request, frozen=True, tag="call"):
     """
 
     as_: str
-    tool: ToolName
+    tool: PlainToolName
     arguments: object
     guard: Guard | None = None
     now_ms: int | None = None
