@@ -127,6 +127,27 @@ async def test_a_reminder_is_edited_and_its_local_time_is_that_of_its_rule(
         assert (await world.call("schedule_create", prompt="x", cron=cron))["reminder"]["local"]
 
 
+async def test_under_protocol_1_nothing_of_version_2_is_offered_or_done(
+    tmp_path: Path, mode: Mode
+) -> None:
+    path = write_session(tmp_path, create_at(0))
+    async with connected(Place(tmp_path, protocol=1), mode) as world:
+        tools = (await world.client.list_tools()).tools
+        assert "schedule_update" not in [tool.name for tool in tools]
+        assert set(tools[0].input_schema["properties"]) == {
+            *("prompt", "after_seconds", "at", "every_seconds")
+        }
+        for tool, arguments in (
+            ("schedule_create", {"prompt": "x", "daily": {"time": "09:00:00", "time_zone": "UTC"}}),
+            ("schedule_update", {"id": "schedule-1", "paused": True}),
+        ):
+            refused = await world.refuse(tool, **arguments)
+            assert refused["code"] == "invalid_selector"
+            assert "Only version 1" in refused["message"]
+        assert (await world.call("schedule_create", prompt="x", after_seconds=60))["reminder"]
+    assert b'"version":2' not in path.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "code"),
     [

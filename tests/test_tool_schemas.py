@@ -49,7 +49,7 @@ from wakefold.tool_schemas import (
     list_anthropic_tools,
     list_openai_tools,
 )
-from wakefold.tools import ToolName, answer_value, open_call, uses_version_2
+from wakefold.tools import ToolName, answer_value, open_call, refuse_version_2
 
 VERSION_1_DIGEST = "0a797c3b9fa2ead93efd0892390afdcac8e1797fb749cabbc4eacf1013d821d2"
 ZONED = {"time": "09:00:00", "time_zone": "Europe/Berlin"}
@@ -240,7 +240,7 @@ def test_protocol_1_refuses_what_version_1_has_no_words_for(
     tool: ToolName, arguments: Json, *, wanted: bool
 ) -> None:
     """In a sentence that advises nothing of version 2; other faults read as they do."""
-    assert uses_version_2(tool, arguments) == wanted
+    assert (refuse_version_2(tool, arguments) is not None) == wanted
     opened = open_call(tool, arguments, protocol=1)
     if is_successful(opened):
         assert arguments == {"prompt": "x", "after_seconds": 1}

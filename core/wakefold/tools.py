@@ -129,8 +129,9 @@ def open_call(
     refusal = None if guard is None else admit(guard.wakeups, guard.config, tool, arguments, now_ms)
     if refusal is not None:
         return Failure(refusal)
-    if protocol == 1 and uses_version_2(tool, arguments):
-        return Failure(InvalidSelector(keys=_list_keys(arguments), wanted="version_1"))
+    beyond = refuse_version_2(tool, arguments) if protocol == 1 else None
+    if beyond is not None:
+        return Failure(beyond)
     match tool:
         case "schedule_create":
             read = read_create_request(arguments)
@@ -153,11 +154,13 @@ def open_call(
             assert_never(tool)
 
 
-def uses_version_2(tool: ToolName, arguments: object) -> bool:
-    """Whether a call asks for something that version 1 of the durable change has no words for."""
-    if tool != "schedule_create":
-        return tool == "schedule_update"
-    return isinstance(arguments, dict) and not arguments.keys().isdisjoint(VERSION_2_NAMES)
+def refuse_version_2(tool: str, arguments: object) -> InvalidSelector | None:
+    """Why protocol 1 refuses a call: version 1 of the durable change has no words for it."""
+    keys = _list_keys(arguments)
+    wanted = tool == "schedule_update" or (
+        tool == "schedule_create" and not VERSION_2_NAMES.isdisjoint(keys)
+    )
+    return InvalidSelector(keys=keys, wanted="version_1") if wanted else None
 
 
 def _list_keys(arguments: object) -> tuple[str, ...]:

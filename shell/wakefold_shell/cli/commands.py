@@ -61,6 +61,26 @@ COMMANDS: Final = {
         "list_",
         "List the active reminders of a session, in the order of their creation.",
     ),
+    "update": Entry(
+        "editing",
+        "update",
+        "Change a reminder's prompt, rule or options; what is not named stays as it is.",
+    ),
+    "pause": Entry(
+        "editing",
+        "pause",
+        "Keep a reminder from coming until it is resumed.",
+    ),
+    "resume": Entry(
+        "editing",
+        "resume",
+        "Let a paused reminder go on; what it missed meanwhile does not pile up.",
+    ),
+    "snooze": Entry(
+        "editing",
+        "snooze",
+        "Put off a reminder's next delivery, to a time before its next occurrence.",
+    ),
     "delete": Entry(
         "managing",
         "delete",

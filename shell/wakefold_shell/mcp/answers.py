@@ -19,7 +19,7 @@ from wakefold import error_value
 from wakefold.events import Json
 from wakefold.instants import is_trimmed
 from wakefold.rejections import InternalError, InvalidRule, InvalidTimeZone, shorten
-from wakefold.tools import open_call
+from wakefold.tools import open_call, refuse_version_2
 from wakefold.zones import canonicalize_zone
 from wakefold_shell.errors import ShellError
 from wakefold_shell.mcp.schemas import AcknowledgeArguments, ListArguments, ReadArguments
@@ -81,6 +81,9 @@ async def _answer(sessions: Sessions, tool: str, fields: dict[str, Any]) -> Answ
         message = f"There is no such tool: call one of {', '.join(_PERFORMANCES)}."
         raise RefusedError({"code": "unknown_tool", "message": message})
     name = _take_session(sessions, fields)
+    beyond = refuse_version_2(tool, fields) if sessions.place.protocol == 1 else None
+    if beyond is not None:  # whatever the owner of the session would write
+        raise RefusedError(error_value(beyond))
     make = perform is _create and is_successful(open_call("schedule_create", fields))
     attachment = sessions.find(name, make=make)
     try:

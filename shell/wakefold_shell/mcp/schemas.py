@@ -6,6 +6,7 @@ to do anything: `answers` does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal, Union, get_args
 
 import msgspec
@@ -14,7 +15,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from wakefold.edit_requests import UnchangedCode
 from wakefold.events import Json
 from wakefold.tool_answers import DeleteAnswer, ReminderView
-from wakefold.tool_schemas import TOOL_DEFINITIONS, derive_object
+from wakefold.tool_schemas import TOOL_DEFINITIONS, VERSION_1_DEFINITIONS, derive_object
 
 _Zone = Annotated[
     str, Meta(description="UTC or an IANA name such as Europe/Berlin, for the local readings.")
@@ -258,11 +259,27 @@ _SESSION: Final[Json] = {
 }
 
 
-def list_tools(*, choose_session: bool, required: bool) -> tuple[ServedTool, ...]:
-    """The tools of a place; where a client chooses the session, each takes the key `session`."""
+def list_tools(
+    *, choose_session: bool, required: bool, protocol: Literal[1, 2] = 2
+) -> tuple[ServedTool, ...]:
+    """The tools of a place; where a client chooses the session, each takes the key `session`.
+
+    Under protocol 1 none is told of that needs version 2 of the durable change.
+    """
+    tools = tuple(_list_plain_tools()) if protocol == 1 else SERVED_TOOLS
     if not choose_session:
-        return SERVED_TOOLS
-    return tuple(_take_session(tool, required=required) for tool in SERVED_TOOLS)
+        return tools
+    return tuple(_take_session(tool, required=required) for tool in tools)
+
+
+def _list_plain_tools() -> Iterator[ServedTool]:
+    for tool in SERVED_TOOLS:
+        if tool.name == "schedule_create":
+            plain = VERSION_1_DEFINITIONS[0]
+            told = f"{plain.description} {_INBOX_NOTE} {_LOCAL_NOTE}"
+            yield msgspec.structs.replace(tool, description=told, input_schema=plain.input_schema)
+        elif tool.name != "schedule_update":
+            yield tool
 
 
 def _take_session(tool: ServedTool, *, required: bool) -> ServedTool:

@@ -67,7 +67,9 @@ _Context = ServerRequestContext[Any]
 def make_server(sessions: Sessions) -> Server[Any]:
     """The server of sessions that are open; any transport may run it, for one client or for many."""
     place = sessions.place
-    tools = list_tools(choose_session=place.is_root, required=place.name is None)
+    tools = list_tools(
+        choose_session=place.is_root, required=place.name is None, protocol=place.protocol
+    )
     listed = ListToolsResult(tools=[_describe_tool(tool) for tool in tools])
 
     async def show_tools(_: _Context, __: PaginatedRequestParams | None) -> ListToolsResult:
