@@ -252,3 +252,19 @@ def test_protocol_1_refuses_version_2_with_one_sentence(tmp_path: Path, argument
 def test_the_help_warns_of_what_the_first_event_of_version_2_does(command: str) -> None:
     helped = " ".join(wakefold(command, "--help", COLUMNS="200").stdout.split())
     assert "makes the log unreadable for good to programs that know version 1 only" in helped
+
+
+def test_next_tells_what_the_clocks_skip_and_repeat(tmp_path: Path) -> None:
+    wakefold("create", "--session", tmp_path / "s", "x", "--daily", "02:30", *BERLIN, *NOW)
+    table = wakefold("next", tmp_path / "s", "-n", "90", *NOW).stdout
+    assert "2027-03-29 02:30:00 Europe/Berlin, 2027-03-28 02:30 is skipped  schedule-1" in table
+    coming = wakefold_json("next", tmp_path / "s", "-n", "310", *NOW)["next"]
+    (twice,) = [one for one in coming if one["rule"]["repeated"]]
+    assert twice["rule"] == {
+        "timeZone": "Europe/Berlin",
+        "local": "2027-10-31 02:30:00",
+        "repeated": True,
+        "skipped": [],
+        "note": "first of two 02:30",
+    }
+    assert twice["occurrenceAt"] == "2027-10-31T00:30:00.000Z"

@@ -30,8 +30,8 @@ from wakefold_shell.cli.options import (
 )
 from wakefold_shell.cli.output import (
     name_local,
+    print_columns,
     print_json,
-    print_table,
     show_instant,
     show_local,
     show_text,
@@ -107,7 +107,7 @@ def list_(  # noqa: PLR0913 - as above
     _tell_failures(choose_store(session, store), value, line_bytes_max)
     print_answer(value, as_json=as_json)
     if not as_json:
-        print_table(*_list_rows(value, time_zone))
+        print_columns(_list_columns(value, time_zone))
 
 
 def delete(
@@ -183,8 +183,8 @@ def _tell_failures(directory: Path, views: object, line_bytes_max: int) -> None:
             say(f"{show_text(view['id'])}: its delivery of {format_instant(at_ms)} {failure}.")
 
 
-def _list_rows(views: list[dict[str, Any]], zone: str | None) -> tuple[list[str], list[list[str]]]:
-    """The columns and rows of a list; those of version 2 stand there where a reminder has them."""
+def _list_columns(views: list[dict[str, Any]], zone: str | None) -> dict[str, list[str]]:
+    """The columns of a list; those of version 2 stand there where a reminder has them."""
     columns: dict[str, list[str]] = {
         "id": [show_text(view["id"]) for view in views],
         "kind": [view["kind"] for view in views],
@@ -197,7 +197,7 @@ def _list_rows(views: list[dict[str, Any]], zone: str | None) -> tuple[list[str]
         columns["revision"] = [str(view.get("revision", "-")) for view in views]
         columns["title"] = [show_text(view.get("title", "-")) for view in views]
     columns["prompt"] = [show_text(view["prompt"]) for view in views]
-    return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
+    return columns
 
 
 def _show_state(view: dict[str, Any]) -> str:
