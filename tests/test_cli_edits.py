@@ -268,3 +268,26 @@ def test_next_tells_what_the_clocks_skip_and_repeat(tmp_path: Path) -> None:
         "note": "first of two 02:30",
     }
     assert twice["occurrenceAt"] == "2027-10-31T00:30:00.000Z"
+
+
+def test_explain_says_why_and_whether_anybody_lives_there(tmp_path: Path) -> None:
+    path = write_session(tmp_path, create_at(0), create_every(1, "b", at=FAR))
+    told = wakefold("explain", tmp_path, "schedule-1", *NOW)
+    assert told.stdout == (
+        "schedule-1: it is due since 2027-01-04T12:00:00.000Z, and nothing in the log stands in its way\n"
+        "session: nobody lives in it, so that nothing is delivered\n"
+    )
+    assert wakefold_json("explain", path, "b")["why"] == "not-due"
+    never = wakefold_json("explain", tmp_path, "c")
+    assert (never["why"], never["owner"]) == ("never-created", None)
+    assert wakefold("run", "--session", tmp_path, "--once", *NOW).returncode == 0
+    done = wakefold("explain", tmp_path, "schedule-1", *NOW).stdout
+    assert "schedule-1: it was delivered, and comes once (2027-01-04T12:00:00.000Z, event " in done
+    assert "last delivered: 2027-01-04T12:00:00.000Z, the occurrence of 2027-01-04T12:00" in done
+
+
+def test_explain_names_the_line_of_a_log_that_is_corrupt(tmp_path: Path) -> None:
+    write_session(tmp_path, create_at(0), create_at(1))
+    done = wakefold("explain", tmp_path, "schedule-1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "line 3" in done.stderr

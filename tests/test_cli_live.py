@@ -147,6 +147,8 @@ def test_edits_go_through_a_runner_that_lives_unless_its_protocol_is_1(
         until_open(live, tmp_path)
         done = wakefold("pause", "--session", tmp_path, "schedule-1", "--json")
         refused = wakefold("pause", "--session", tmp_path, "schedule-1", "--protocol", "1")
+        explained = wakefold_json("explain", tmp_path, "schedule-1")
+    assert explained["owner"] == f"process {live.process.pid} owns this session"
     assert "Only version 1" in refused.stderr
     value = json.loads(done.stdout)
     if protocol == "1":

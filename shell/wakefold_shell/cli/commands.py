@@ -51,6 +51,11 @@ COMMANDS: Final = {
         "next_",
         "List the coming deliveries, UTC and local, as a runner makes them with an idle agent.",
     ),
+    "explain": Entry(
+        "explaining",
+        "explain_",
+        "Say why a reminder has or has not been delivered: what stands in its way, or what ended it.",
+    ),
     "create": Entry(
         "managing",
         "create",

@@ -125,14 +125,21 @@ def _look_at_files(place: Path) -> Iterator[Finding]:
         yield Finding("warning", f"{', '.join(others)} lies beside {place.name}", "keep one of them")
 
 
-def _look_at_owner(directory: Path) -> Iterator[Finding]:
+def find_owner(directory: Path) -> str | None:
+    """Who owns a session, in words; `None` if nobody does."""
     if not (directory / LOCK_NAME).exists():
-        return
+        return None
     try:
         with hold_lock(directory):
-            pass
+            return None
     except OwnedError as error:
-        yield Finding("note", str(error).partition(": ")[2].partition(";")[0])
+        return str(error).partition(": ")[2].partition(";")[0]
+
+
+def _look_at_owner(directory: Path) -> Iterator[Finding]:
+    owner = find_owner(directory)
+    if owner is not None:
+        yield Finding("note", owner)
 
 
 def _look_at_checkpoint(place: Path, profile: Profile, line_bytes_max: int) -> Iterator[Finding]:
