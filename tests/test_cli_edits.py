@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from command import wakefold, wakefold_json
-from journal_files import create_at, create_every, write_session
+from journal_files import create_at, create_every, event, write_session
 from wakefold.json_text import format_json
 
 FAR = "2099-01-01T00:00:00.000Z"
@@ -273,10 +273,11 @@ def test_next_tells_what_the_clocks_skip_and_repeat(tmp_path: Path) -> None:
 def test_explain_says_why_and_whether_anybody_lives_there(tmp_path: Path) -> None:
     path = write_session(tmp_path, create_at(0), create_every(1, "b", at=FAR))
     told = wakefold("explain", tmp_path, "schedule-1", *NOW)
-    assert told.stdout == (
-        "schedule-1: it is due since 2027-01-04T12:00:00.000Z, and nothing in the log stands in its way\n"
-        "session: nobody lives in it, so that nothing is delivered\n"
+    why, owner = told.stdout.splitlines()
+    assert why.startswith(
+        "schedule-1: it is due since 2027-01-04T12:00:00.000Z, and nothing in the log"
     )
+    assert owner == "session: nobody lives in it, so that nothing is delivered"
     assert wakefold_json("explain", path, "b")["why"] == "not-due"
     never = wakefold_json("explain", tmp_path, "c")
     assert (never["why"], never["owner"]) == ("never-created", None)
@@ -290,4 +291,45 @@ def test_explain_names_the_line_of_a_log_that_is_corrupt(tmp_path: Path) -> None
     write_session(tmp_path, create_at(0), create_at(1))
     done = wakefold("explain", tmp_path, "schedule-1")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "line 3" in done.stderr
+    assert "session.jsonl:3 " in done.stderr
+
+
+def write_moved(directory: Path) -> Path:
+    """A session whose daily reminder is stored an hour before its time, and one of an unknown zone."""
+    rule = {"kind": "daily", "prompt": "x", "time": "09:00:00.000"}
+    schedules = [
+        {"id": "a", **rule, "timeZone": "Europe/Berlin", "scheduledAt": "2027-01-05T07:00:00.000Z"},
+        {"id": "b", **rule, "timeZone": "Mars/Base", "scheduledAt": "2027-01-05T07:00:00.000Z"},
+    ]
+    data = [{"version": 2, "operation": "create", "schedule": one} for one in schedules]
+    rows = [event(seq, "schedule/change", one) for seq, one in enumerate(data)]
+    return write_session(directory, *rows)
+
+
+def test_doctor_shows_what_this_tz_database_moves_and_lacks(tmp_path: Path) -> None:
+    write_moved(tmp_path)
+    found = wakefold_json("doctor", tmp_path, *NOW)["findings"]
+    told = [finding["what"] for finding in found if finding["level"] == "warning"]
+    assert [what for what in told if "tz database" in what] == [
+        '"a" comes at 2027-01-05T07:00:00.000Z, this tz database places it at 2027-01-05T08:00:00.000Z',
+        '"b" is in Mars/Base, which this tz database lacks',
+    ]
+
+
+def test_retarget_shows_first_and_writes_with_yes(tmp_path: Path) -> None:
+    path = write_moved(tmp_path)
+    before = path.read_bytes()
+    line = "a: 2027-01-05T07:00:00.000Z -> 2027-01-05T08:00:00.000Z\n"
+    shown = wakefold("retarget", "--session", tmp_path, *NOW)
+    assert shown.stdout == f"{line}nothing is written yet: say --yes.\n"
+    refused = wakefold("retarget", "--session", tmp_path, *NOW, "--yes", "--protocol", "1")
+    assert (refused.returncode, "version 2" in refused.stderr) == (1, True)
+    other = wakefold_json("retarget", "--session", tmp_path, "b", *NOW, "--yes")
+    assert other == {"moves": [], "written": False}
+    assert path.read_bytes() == before
+    written = wakefold("retarget", "--session", tmp_path, "a", *NOW, "--yes")
+    assert written.stdout == f"{line}written.\n"
+    (view, _) = wakefold_json("list", "--session", tmp_path, *NOW)
+    assert (view["scheduledAt"], view["revision"]) == ("2027-01-05T08:00:00.000Z", 1)
+    again = wakefold("retarget", "--session", tmp_path, *NOW, "--yes")
+    assert again.stdout == "every target stands where this tz database places it.\n"

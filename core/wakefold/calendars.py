@@ -8,7 +8,6 @@ ago the last one was. It refuses to know what is asked for and what was accepted
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
 from typing import Final
 
 from whenever import Instant, PlainDateTime, Time
@@ -46,8 +45,12 @@ def list_skipped(pattern: WallPattern, zone: str, occurrence_ms: int) -> list[Pl
     times = [_make_time(time_ms) for time_ms in reversed(pattern.times_ms)]
     local = (date.at(time) for date in list_dates_back(pattern, start.date()) for time in times)
     before = (one for one in local if one < start)
-    skipped = takewhile(lambda one: isinstance(resolve_local(one, zone), Skipped), before)
-    return list(skipped)[::-1]
+    skipped: list[PlainDateTime] = []
+    for one in before:
+        if not isinstance(resolve_local(one, zone), Skipped):
+            break
+        skipped.append(one)
+    return skipped[::-1]
 
 
 def _resolve(local: Iterable[PlainDateTime], zone: str) -> Iterator[int]:

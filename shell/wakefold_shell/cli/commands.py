@@ -116,6 +116,11 @@ COMMANDS: Final = {
         "repair",
         "Cut a torn tail, and nothing else; the whole file is kept beside it first.",
     ),
+    "retarget": Entry(
+        "retargeting",
+        "retarget",
+        "Show, or with --yes write, where this tz database places stored targets of calendar rules.",
+    ),
     "convert": Entry(
         "caring",
         "convert",
