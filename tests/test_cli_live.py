@@ -148,6 +148,8 @@ def test_edits_go_through_a_runner_that_lives_unless_its_protocol_is_1(
         done = wakefold("pause", "--session", tmp_path, "schedule-1", "--json")
         refused = wakefold("pause", "--session", tmp_path, "schedule-1", "--protocol", "1")
         explained = wakefold_json("explain", tmp_path, "schedule-1")
+        moved = wakefold("retarget", "--session", tmp_path)
+    assert (moved.returncode, "owns this session" in moved.stderr) == (1, True)
     assert explained["owner"] == f"process {live.process.pid} owns this session"
     assert "Only version 1" in refused.stderr
     value = json.loads(done.stdout)
