@@ -30,16 +30,7 @@ def find_next(pattern: WallPattern, zone: str, after_ms: int) -> int | None:
     return next((at_ms for at_ms in coming if at_ms > after_ms), None)
 
 
-def find_latest(pattern: WallPattern, zone: str, until_ms: int) -> int | None:
-    """The last occurrence at or before an instant; `None` if there is none since year 1."""
-    start = max(_read_local(until_ms, zone), _read_ahead(until_ms, zone))
-    times = [_make_time(time_ms) for time_ms in reversed(pattern.times_ms)]
-    local = (date.at(time) for date in list_dates_back(pattern, start.date()) for time in times)
-    gone = _resolve((one for one in local if one <= start), zone)
-    return next((at_ms for at_ms in gone if at_ms <= until_ms), None)
-
-
-def list_skipped(pattern: WallPattern, zone: str, occurrence_ms: int) -> list[PlainDateTime]:
+def list_left_out(pattern: WallPattern, zone: str, occurrence_ms: int) -> list[PlainDateTime]:
     """The local times that the clocks skip between an occurrence and the one before it, in order."""
     start = _read_local(occurrence_ms, zone)
     times = [_make_time(time_ms) for time_ms in reversed(pattern.times_ms)]
@@ -51,6 +42,15 @@ def list_skipped(pattern: WallPattern, zone: str, occurrence_ms: int) -> list[Pl
             break
         skipped.append(one)
     return skipped[::-1]
+
+
+def find_latest(pattern: WallPattern, zone: str, until_ms: int) -> int | None:
+    """The last occurrence at or before an instant; `None` if there is none since year 1."""
+    start = max(_read_local(until_ms, zone), _read_ahead(until_ms, zone))
+    times = [_make_time(time_ms) for time_ms in reversed(pattern.times_ms)]
+    local = (date.at(time) for date in list_dates_back(pattern, start.date()) for time in times)
+    gone = _resolve((one for one in local if one <= start), zone)
+    return next((at_ms for at_ms in gone if at_ms <= until_ms), None)
 
 
 def _resolve(local: Iterable[PlainDateTime], zone: str) -> Iterator[int]:

@@ -14,10 +14,9 @@ from wakefold.events import Event, Json
 from wakefold.guard import Guard
 from wakefold.ledger import Ledger
 from wakefold.signals import Signal
-from wakefold.tools import StepAnswer
+from wakefold.tools import StepAnswer, ToolName
 
 ProfileName = Literal["seed", "published"]
-PlainToolName = Literal["schedule_create", "schedule_list", "schedule_delete"]
 Events = tuple[Event, ...]
 
 
@@ -161,7 +160,7 @@ class Call(Request, frozen=True, tag="call"):
     """
 
     as_: str
-    tool: PlainToolName
+    tool: ToolName
     arguments: object
     guard: Guard | None = None
     now_ms: int | None = None
