@@ -138,6 +138,28 @@ def test_the_tools_go_through_a_live_runner_and_answer_as_without(tmp_path: Path
     assert not (lived / "session.sock").exists()
 
 
+@pytest.mark.parametrize("protocol", ["1", "2"])
+def test_edits_go_through_a_runner_that_lives_unless_its_protocol_is_1(
+    tmp_path: Path, protocol: str
+) -> None:
+    path = write_session(tmp_path, create_at(0, at=FAR))
+    with running("--session", tmp_path, "--protocol", protocol) as live:
+        until_open(live, tmp_path)
+        done = wakefold("pause", "--session", tmp_path, "schedule-1", "--json")
+        refused = wakefold("pause", "--session", tmp_path, "schedule-1", "--protocol", "1")
+        explained = wakefold_json("explain", tmp_path, "schedule-1")
+        moved = wakefold("retarget", "--session", tmp_path)
+    assert (moved.returncode, "owns this session" in moved.stderr) == (1, True)
+    assert explained["owner"] == f"process {live.process.pid} owns this session"
+    assert "Only version 1" in refused.stderr
+    value = json.loads(done.stdout)
+    if protocol == "1":
+        assert (done.returncode, value["code"]) == (1, "invalid_selector")
+        assert b'"version":2' not in path.read_bytes()
+    else:
+        assert (done.returncode, value["state"]) == (0, "paused")
+
+
 def test_a_reminder_made_through_a_live_runner_is_delivered_by_it(tmp_path: Path) -> None:
     """The runner need not look: it is the one who was told."""
     write_session(tmp_path)

@@ -76,9 +76,10 @@ def test_it_lists_tools_whose_schemas_are_portable_and_resources(
 ) -> None:
     arguments = ("--protocol-era", era, "--method")
     tools = inspector.ask(*arguments, "tools/list", "--strict")["tools"]
-    assert [tool["name"] for tool in tools][:3] == [
+    assert [tool["name"] for tool in tools][:4] == [
         "schedule_create",
         "schedule_list",
+        "schedule_update",
         "schedule_delete",
     ]
     resources = inspector.ask(*arguments, "resources/list")["resources"]

@@ -48,6 +48,7 @@ async def test_the_tools_are_described_as_they_are_and_always_alike(tmp_path: Pa
     assert [tool.name for tool in first.tools] == [
         "schedule_create",
         "schedule_list",
+        "schedule_update",
         "schedule_delete",
         "inbox_read",
         "inbox_acknowledge",
@@ -90,10 +91,72 @@ async def test_a_reminder_is_made_listed_and_ended(tmp_path: Path, mode: Mode) -
         assert await list_ids(world) == ["schedule-2", "schedule-3"]
 
 
+async def test_a_reminder_is_edited_and_its_local_time_is_that_of_its_rule(
+    tmp_path: Path, mode: Mode
+) -> None:
+    write_session(tmp_path, header={"timeZone": "Europe/Berlin"})
+    paris = {"time": "09:00:00", "time_zone": "Europe/Paris"}
+    async with connected(tmp_path, mode) as world:
+        made = await world.call("schedule_create", prompt="tea", daily=paris, title="Tea", max_runs=9)
+        assert made["reminder"]["local"] == "2027-01-05 09:00:00 Europe/Paris"
+        assert (made["reminder"]["revision"], made["reminder"]["maxRuns"]) == (0, 9)
+        done = await world.call("schedule_update", id="schedule-1", revision=0, title=None)
+        assert (done["updated"], done["reminder"]["revision"]) == (True, 1)
+        assert "title" not in done["reminder"]
+        late = await world.call("schedule_update", id="schedule-1", revision=0, paused=True)
+        assert late == {
+            "id": "schedule-1",
+            "updated": False,
+            "code": "schedule_conflict",
+            "inbox": {"total": 0, "messages": []},
+        }
+        await world.call("schedule_update", id="schedule-1", revision=1, paused=True)
+        (paused,) = (await world.call("schedule_list"))["reminders"]
+        assert (paused["state"], paused["revision"]) == ("paused", 2)
+        (named,) = (await world.call("schedule_list", time_zone="UTC"))["reminders"]
+        assert named["local"] == "2027-01-05 08:00:00 UTC"
+        await world.call("schedule_update", id="schedule-1", paused=False)
+        moved = await world.call(
+            "schedule_update", id="schedule-1", snooze_until="2027-01-05T09:00:00Z"
+        )
+        assert moved["reminder"]["snoozedUntil"] == "2027-01-05T09:00:00.000Z"
+        weekly = {"weekdays": [5, 1], "time": "09:00:00", "time_zone": "UTC"}
+        ruled = await world.call("schedule_update", id="schedule-1", weekly=weekly)
+        assert (ruled["reminder"]["kind"], ruled["reminder"]["weekdays"]) == ("weekly", [1, 5])
+        cron = {"expression": "0 9 * * MON-FRI", "time_zone": "UTC"}
+        assert (await world.call("schedule_create", prompt="x", cron=cron))["reminder"]["local"]
+
+
+async def test_under_protocol_1_nothing_of_version_2_is_offered_or_done(
+    tmp_path: Path, mode: Mode
+) -> None:
+    path = write_session(tmp_path, create_at(0))
+    async with connected(Place(tmp_path, protocol=1), mode) as world:
+        tools = (await world.client.list_tools()).tools
+        assert "schedule_update" not in [tool.name for tool in tools]
+        assert set(tools[0].input_schema["properties"]) == {
+            *("prompt", "after_seconds", "at", "every_seconds")
+        }
+        for tool, arguments in (
+            ("schedule_create", {"prompt": "x", "daily": {"time": "09:00:00", "time_zone": "UTC"}}),
+            ("schedule_update", {"id": "schedule-1", "paused": True}),
+        ):
+            refused = await world.refuse(tool, **arguments)
+            assert refused["code"] == "invalid_selector"
+            assert "Only version 1" in refused["message"]
+        assert (await world.call("schedule_create", prompt="x", after_seconds=60))["reminder"]
+    assert b'"version":2' not in path.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "code"),
     [
         ("schedule_create", {"prompt": "x"}, "invalid_selector"),
+        ("schedule_create", {"prompt": "x", "cron": {"expression": "? ? ? ? ?"}}, "invalid_rule"),
+        ("schedule_update", {}, "invalid_selector"),
+        ("schedule_update", {"id": "far"}, "invalid_selector"),
+        ("schedule_update", {"id": "far", "paused": True, "title": "x"}, "invalid_selector"),
+        ("schedule_update", {"id": "far", "revision": -1, "paused": True}, "invalid_rule"),
         (
             "schedule_create",
             {"prompt": "x", "after_seconds": 1, "at": NOON},

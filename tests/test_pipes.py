@@ -545,3 +545,19 @@ def test_questions_and_orders_are_all_requests() -> None:
     """No operation has two meanings."""
     tags = [kind.__struct_config__.tag for kind in (*get_args(Question), *get_args(Order))]
     assert len(tags) == len(set(tags)) == 22
+
+
+def test_the_tools_are_those_of_version_1_and_refuse_more(core: Conversation) -> None:
+    """Three are shown; what needs version 2 of the durable change is refused in one sentence."""
+    shown = core.service.answer({"id": 1, "op": "tools"})["ok"]
+    assert isinstance(shown, list)
+    assert [tool["name"] for tool in shown] == ["schedule_create", "schedule_list", "schedule_delete"]
+    daily = {"prompt": "x", "daily": {"time": "09:00:00", "time_zone": "UTC"}}
+    for tool, arguments in (
+        ("schedule_update", {"id": "a", "paused": True}),
+        ("schedule_create", daily),
+    ):
+        request = {"id": 2, "op": "call", "as": "c", "tool": tool, "arguments": arguments}
+        told = str(core.service.answer(request)["ok"])
+        assert "invalid_selector" in told
+        assert told.count("Only version 1 of the durable change is written here") == 1

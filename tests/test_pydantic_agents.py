@@ -53,9 +53,13 @@ class Desk:
 async def test_the_test_model_finds_the_tools_by_their_schemas() -> None:
     """The core's schemas as they are: it fills in what they require."""
     desk = Desk(Success({"ok": True}))
-    model = TestModel(call_tools=["schedule_create", "schedule_delete"])
+    model = TestModel(call_tools=["schedule_create", "schedule_update", "schedule_delete"])
     await Agent(model, toolsets=[ScheduleToolset(desk.call)]).run("go")
-    assert desk.asked == [("schedule_create", {"prompt": "a"}), ("schedule_delete", {"id": "a"})]
+    assert desk.asked == [
+        ("schedule_create", {"prompt": "a"}),
+        ("schedule_update", {"id": "a"}),
+        ("schedule_delete", {"id": "a"}),
+    ]
     shown = model.last_model_request_parameters
     assert shown is not None
     for tool, definition in zip(shown.function_tools, TOOL_DEFINITIONS, strict=True):

@@ -31,8 +31,8 @@ from wakefold.rejections import (
 from wakefold.rule_faults import RuleFault
 
 SELECTOR = (
-    "Give exactly one of after_seconds, at and every_seconds beside the prompt, "
-    "and no other key (given: {})."
+    "Give exactly one of after_seconds, at, every_seconds, daily, weekly and cron beside the prompt, "
+    "and no other key but options (given: {})."
 )
 FORMS = (
     "at takes forms such as 2027-02-01T09:00:00Z, 2027-02-01T09:00:00+01:00, or "
@@ -44,6 +44,28 @@ SENTENCES: list[tuple[Rejection, str, str]] = [
     (InvalidSelector(()), "invalid_selector", SELECTOR.format("none")),
     (InvalidSelector(("at",)), "invalid_selector", SELECTOR.format('["at"]')),
     (InvalidSelector(("at", "cron")), "invalid_selector", SELECTOR.format('["at","cron"]')),
+    (
+        InvalidSelector(("paused", "title"), "update"),
+        "invalid_selector",
+        (
+            "Give the id with any of prompt, one selector and options, or with paused alone, or with "
+            'snooze_until alone (given: ["paused","title"]).'
+        ),
+    ),
+    (
+        InvalidSelector(("all",), "nothing"),
+        "invalid_selector",
+        'Give no arguments (given: ["all"]).',
+    ),
+    (
+        InvalidSelector(("prompt", "daily"), "version_1"),
+        "invalid_selector",
+        (
+            "Only version 1 of the durable change is written here: give exactly one of after_seconds, "
+            "at and every_seconds beside the prompt, no options, and change nothing but by a delete "
+            '(given: ["prompt","daily"]).'
+        ),
+    ),
     (
         InvalidTimeZone('"Mars/Base"'),
         "invalid_time_zone",

@@ -13,7 +13,7 @@ from typing import Final
 from whenever import Instant, PlainDateTime, Time
 
 from wakefold.wall_patterns import WallPattern, list_dates, list_dates_back
-from wakefold.zones import Resolved, resolve_local
+from wakefold.zones import Resolved, Skipped, resolve_local
 
 _CHANGE_HOURS_MAX: Final = 26  # clocks were never set further at once: a whole day, over the date line
 
@@ -28,6 +28,20 @@ def find_next(pattern: WallPattern, zone: str, after_ms: int) -> int | None:
     local = (date.at(time) for date in list_dates(pattern, start.date()) for time in times)
     coming = _resolve((one for one in local if one >= start), zone)
     return next((at_ms for at_ms in coming if at_ms > after_ms), None)
+
+
+def list_left_out(pattern: WallPattern, zone: str, occurrence_ms: int) -> list[PlainDateTime]:
+    """The local times that the clocks skip between an occurrence and the one before it, in order."""
+    start = _read_local(occurrence_ms, zone)
+    times = [_make_time(time_ms) for time_ms in reversed(pattern.times_ms)]
+    local = (date.at(time) for date in list_dates_back(pattern, start.date()) for time in times)
+    before = (one for one in local if one < start)
+    skipped: list[PlainDateTime] = []
+    for one in before:
+        if not isinstance(resolve_local(one, zone), Skipped):
+            break
+        skipped.append(one)
+    return skipped[::-1]
 
 
 def find_latest(pattern: WallPattern, zone: str, until_ms: int) -> int | None:

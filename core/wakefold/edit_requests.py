@@ -103,7 +103,8 @@ def read_update_request(arguments: object) -> Result[UpdateRequest, Rejection]:
     wished = fields.keys() - {"id", "revision"}
     revised = bool(wished) and wished <= _REVISED and len(wished & {*SELECTORS}) <= 1
     if not revised and wished not in ({"paused"}, {"snooze_until"}):
-        return Failure(InvalidSelector(keys=tuple(key for key in fields if key != "id")))
+        keys = tuple(key for key in fields if key != "id")
+        return Failure(InvalidSelector(keys=keys, wanted="update"))
     schedule_id, revision = fields.get("id"), read_safe_integer(fields.get("revision", 0))
     if not is_trimmed(schedule_id):
         return Failure(InvalidRule(fault="not_trimmed_id", value=shorten(schedule_id)))

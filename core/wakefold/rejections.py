@@ -52,6 +52,10 @@ LogRule = Literal[
 """Each way in which a schedule stream can break spec sections 3, 4 and 9, and calendar.md."""
 
 
+SelectorForm = Literal["create", "update", "nothing", "version_1"]
+"""Which keys were wanted: a new reminder's, a change's, none, or what version 1 has words for."""
+
+
 class Coded(Struct, frozen=True, tag_field="code"):
     """What all rejections share: a stable code, their tag."""
 
@@ -66,9 +70,10 @@ class InvalidPrompt(Coded, frozen=True, tag="invalid_prompt"):
 
 
 class InvalidSelector(Coded, frozen=True, tag="invalid_selector"):
-    """The caller gave no selector, more than one, or an unknown key. Remedy: exactly one selector."""
+    """The caller's keys do not go together, or one is unknown. Remedy: those that `wanted` asks for."""
 
     keys: tuple[str, ...]
+    wanted: SelectorForm = "create"
 
 
 class InvalidRule(Coded, frozen=True, tag="invalid_rule"):
@@ -214,6 +219,23 @@ _LOG_SENTENCES: Final[dict[LogRule, str]] = {
 }
 
 
+_SELECTOR_SENTENCES: Final[dict[SelectorForm, str]] = {
+    "create": (
+        "Give exactly one of after_seconds, at, every_seconds, daily, weekly and cron beside the "
+        "prompt, and no other key but options"
+    ),
+    "update": (
+        "Give the id with any of prompt, one selector and options, or with paused alone, or with "
+        "snooze_until alone"
+    ),
+    "nothing": "Give no arguments",
+    "version_1": (
+        "Only version 1 of the durable change is written here: give exactly one of after_seconds, at "
+        "and every_seconds beside the prompt, no options, and change nothing but by a delete"
+    ),
+}
+
+
 def shorten(value: object) -> str:
     """JSON text of a value, cut with a mark, for a sentence that names it."""
     try:
@@ -232,10 +254,7 @@ def describe_rejection(rejection: Rejection) -> str:
             return "The prompt must be text that is more than white space."
         case InvalidSelector(keys=keys):
             given = shorten(keys) if keys else "none"
-            return (
-                "Give exactly one of after_seconds, at and every_seconds beside the prompt, "
-                f"and no other key (given: {given})."
-            )
+            return f"{_SELECTOR_SENTENCES[rejection.wanted]} (given: {given})."
         case InvalidRule():
             return describe_rule_fault(rejection.fault, rejection.value, rejection.alternatives)
         case InvalidTimeZone(value=value):

@@ -1,4 +1,4 @@
-"""The three tools as pure programs (spec section 11).
+"""The four tools as pure programs (spec section 11).
 
 A program is a generator: it yields a step (barrier, clock, append), is sent what came of it, and
 returns the answer. So the same lines run in a synchronous driver, in the anyio shell and in a fleet.
@@ -129,15 +129,18 @@ def open_call(
     refusal = None if guard is None else admit(guard.wakeups, guard.config, tool, arguments, now_ms)
     if refusal is not None:
         return Failure(refusal)
-    if protocol == 1 and uses_version_2(tool, arguments):
-        return Failure(InvalidSelector(keys=tuple(arguments) if isinstance(arguments, dict) else ()))
+    beyond = refuse_version_2(tool, arguments) if protocol == 1 else None
+    if beyond is not None:
+        return Failure(beyond)
     match tool:
         case "schedule_create":
-            return read_create_request(arguments).map(lambda request: lambda: _run(_create(request)))
+            read = read_create_request(arguments)
+            if protocol == 1:
+                read = read.alt(_narrow)
+            return read.map(lambda request: lambda: _run(_create(request)))
         case "schedule_list":
             if arguments != {}:
-                keys = tuple(arguments) if isinstance(arguments, dict) else ()
-                return Failure(InvalidSelector(keys=keys))
+                return Failure(InvalidSelector(keys=_list_keys(arguments), wanted="nothing"))
             return Success(lambda: _run(_list()))
         case "schedule_update":
             return read_update_request(arguments).map(lambda request: lambda: _run(_update(request)))
@@ -151,11 +154,24 @@ def open_call(
             assert_never(tool)
 
 
-def uses_version_2(tool: ToolName, arguments: object) -> bool:
-    """Whether a call asks for something that version 1 of the durable change has no words for."""
-    if tool != "schedule_create":
-        return tool == "schedule_update"
-    return isinstance(arguments, dict) and not arguments.keys().isdisjoint(VERSION_2_NAMES)
+def refuse_version_2(tool: str, arguments: object) -> InvalidSelector | None:
+    """Why protocol 1 refuses a call: version 1 of the durable change has no words for it."""
+    keys = _list_keys(arguments)
+    wanted = tool == "schedule_update" or (
+        tool == "schedule_create" and not VERSION_2_NAMES.isdisjoint(keys)
+    )
+    return InvalidSelector(keys=keys, wanted="version_1") if wanted else None
+
+
+def _list_keys(arguments: object) -> tuple[str, ...]:
+    return tuple(arguments) if isinstance(arguments, dict) else ()
+
+
+def _narrow(rejection: Rejection) -> Rejection:
+    """The refusal without advice that version 1 cannot follow."""
+    if isinstance(rejection, InvalidSelector):
+        return InvalidSelector(keys=rejection.keys, wanted="version_1")
+    return rejection
 
 
 def answer_value(answer: ToolAnswer) -> object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -50,7 +50,8 @@ class Runner:
     `make_agent` is given the directory and the header. `tell` hears sentences such as that of a torn
     tail; `on_wait` hears, whenever the session comes to rest, the instant (epoch ms) that it waits for.
     With `once` it ends when nothing is due and no turn is left. `watchman` is the guard, if it is on;
-    `checkpoint` says whether the log may be read from one, and whether one is kept.
+    `checkpoint` says whether the log may be read from one, and whether one is kept. Under protocol 1
+    its tools refuse what needs version 2 of the durable change.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of a session
@@ -64,6 +65,7 @@ class Runner:
         watchman: Watchman | None = None,
         once: bool = False,
         checkpoint: bool = True,
+        protocol: Literal[1, 2] = 2,
         line_bytes_max: int = LINE_BYTES_MAX,
         tell: Callable[[str], None] = lambda _: None,
         on_wait: Callable[[int | None], None] = lambda _: None,
@@ -72,7 +74,7 @@ class Runner:
         self.directory = directory
         self._make_agent, self._clock, self._profile = make_agent, clock, profile
         self._once, self._line_bytes_max, self._tell = once, line_bytes_max, tell
-        self._store, self._checkpoint = store, checkpoint
+        self._store, self._checkpoint, self._protocol = store, checkpoint, protocol
         self._tell_wait, self._watchman = on_wait, watchman
         self._notices = 0  # that are under way
         self._warning: str | None = None
@@ -162,6 +164,7 @@ class Runner:
             guard=limits,
             on_warning=self._note_warning,
             on_wait=rest,
+            protocol=self._protocol,
         )
         session.checkpoint = keeper.recall()
         host.follow(session)

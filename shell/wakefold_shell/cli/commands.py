@@ -51,6 +51,11 @@ COMMANDS: Final = {
         "next_",
         "List the coming deliveries, UTC and local, as a runner makes them with an idle agent.",
     ),
+    "explain": Entry(
+        "explaining",
+        "explain_",
+        "Say why a reminder has or has not been delivered: what stands in its way, or what ended it.",
+    ),
     "create": Entry(
         "managing",
         "create",
@@ -60,6 +65,26 @@ COMMANDS: Final = {
         "managing",
         "list_",
         "List the active reminders of a session, in the order of their creation.",
+    ),
+    "update": Entry(
+        "editing",
+        "update",
+        "Change a reminder's prompt, rule or options; what is not named stays as it is.",
+    ),
+    "pause": Entry(
+        "editing",
+        "pause",
+        "Keep a reminder from coming until it is resumed.",
+    ),
+    "resume": Entry(
+        "editing",
+        "resume",
+        "Let a paused reminder go on; what it missed meanwhile does not pile up.",
+    ),
+    "snooze": Entry(
+        "editing",
+        "snooze",
+        "Put off a reminder's next delivery, to a time before its next occurrence.",
     ),
     "delete": Entry(
         "managing",
@@ -90,6 +115,11 @@ COMMANDS: Final = {
         "caring",
         "repair",
         "Cut a torn tail, and nothing else; the whole file is kept beside it first.",
+    ),
+    "retarget": Entry(
+        "retargeting",
+        "retarget",
+        "Show, or with --yes write, where this tz database places stored targets of calendar rules.",
     ),
     "convert": Entry(
         "caring",

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from msgspec import Struct
 
 from wakefold.conversations import Input
 from wakefold.deliveries import describe_end
 from wakefold.json_text import format_json
 from wakefold.offers import OFFERS_MAX
+from wakefold_shell.cli.option_groups import OptionGroup
 from wakefold_shell.cli.output import show_text
 from wakefold_shell.cli.speech import print_line
 from wakefold_shell.cli.waiting import StatusLine
@@ -82,12 +82,13 @@ SecretFileOption = Annotated[
 ]
 
 
-class Limits(Struct, frozen=True):
-    """What a command or a POST is allowed."""
+class Limits(OptionGroup, frozen=True):
+    """What a command or a POST is allowed, and given."""
 
-    seconds_max: float
-    output_bytes_max: int = OUTPUT_BYTES_MAX
-    pass_env: Collection[str] = ()
+    time_limit: TimeLimitOption = 600.0
+    output_limit: OutputLimitOption = OUTPUT_BYTES_MAX
+    pass_env: PassEnvOption = None
+    secret_file: SecretFileOption = None
 
 
 class Delivery:
@@ -102,7 +103,7 @@ class Delivery:
 
     def choose_agent(self, directory: Path, header: Header) -> Agent:
         """The agent of one session."""
-        seconds_max = self._limits.seconds_max
+        seconds_max = self._limits.time_limit
         if self._target is None:
             return StreamAgent(sys.stdout, partial(self._render, header))
         if isinstance(self._target, Webhook):
@@ -116,8 +117,8 @@ class Delivery:
             seconds_max,
             self._pass_on,
             partial(self._tell_end, header, "command"),
-            output_bytes_max=self._limits.output_bytes_max,
-            pass_env=self._limits.pass_env,
+            output_bytes_max=self._limits.output_limit,
+            pass_env=self._limits.pass_env or (),
         )
 
     def _render(self, header: Header, given: Input) -> str:
@@ -147,19 +148,17 @@ class Delivery:
         return format_json({**named, **answer.detail, **took})
 
 
-def choose_target(
-    deliver: Deliver, given: list[str], secret_file: Path | None, pass_env: Collection[str]
-) -> list[str] | Webhook | None:
+def choose_target(deliver: Deliver, given: list[str], limits: Limits) -> list[str] | Webhook | None:
     """The command or the web service that is asked for; refuses options that do not go together."""
     if (deliver is Deliver.STDOUT) == bool(given):
         raise typer.BadParameter("--deliver exec goes with -- COMMAND, --deliver http with a URL")
-    if secret_file is not None and deliver is not Deliver.HTTP:
+    if limits.secret_file is not None and deliver is not Deliver.HTTP:
         raise typer.BadParameter("--secret-file goes with --deliver http")
-    if pass_env and deliver is not Deliver.EXEC:
+    if limits.pass_env and deliver is not Deliver.EXEC:
         raise typer.BadParameter("--pass-env goes with --deliver exec")
     if deliver is Deliver.EXEC:
-        return _check_command(given, pass_env)
-    return _choose_webhook(given, secret_file) if deliver is Deliver.HTTP else None
+        return _check_command(given, limits.pass_env or [])
+    return _choose_webhook(given, limits.secret_file) if deliver is Deliver.HTTP else None
 
 
 def _check_command(command: list[str], pass_env: Collection[str]) -> list[str]:

@@ -20,13 +20,10 @@ from wakefold_shell.cli.delivering import (
     Deliver,
     Delivery,
     Limits,
-    OutputLimitOption,
-    PassEnvOption,
-    SecretFileOption,
     TargetArgument,
-    TimeLimitOption,
     choose_target,
 )
+from wakefold_shell.cli.option_groups import spread_groups
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
     ConfigOption,
@@ -35,6 +32,8 @@ from wakefold_shell.cli.options import (
     NoGuardOption,
     ProfileName,
     ProfileOption,
+    ProtocolNumber,
+    ProtocolOption,
     StoreOption,
 )
 from wakefold_shell.cli.running import OneSessionOption, choose_watchman
@@ -52,7 +51,6 @@ from wakefold_shell.clocks import SystemClock
 from wakefold_shell.errors import ShellError
 from wakefold_shell.guarding import Watchman
 from wakefold_shell.hosts.clients import ClientAgent
-from wakefold_shell.hosts.commands import OUTPUT_BYTES_MAX
 from wakefold_shell.hosts.inboxes import Agent
 from wakefold_shell.mcp.endpoints import BODY_BYTES_MAX, REQUEST_SECONDS_MAX, Endpoint
 from wakefold_shell.mcp.sessions import Place, Sessions, open_sessions
@@ -107,7 +105,9 @@ LogLevelOption = Annotated[
 ]
 
 
+@spread_groups
 def mcp_(  # noqa: PLR0913 - one option for each thing to choose
+    limits: Limits,
     target: TargetArgument = None,
     *,
     session: OneSessionOption = None,
@@ -119,13 +119,10 @@ def mcp_(  # noqa: PLR0913 - one option for each thing to choose
     body_bytes_max: BodyBytesOption = BODY_BYTES_MAX,
     request_seconds_max: RequestSecondsOption = REQUEST_SECONDS_MAX,
     deliver: ReceiverOption = Receiver.INBOX,
-    time_limit: TimeLimitOption = 600.0,
-    output_limit: OutputLimitOption = OUTPUT_BYTES_MAX,
-    pass_env: PassEnvOption = None,
-    secret_file: SecretFileOption = None,
     store: StoreOption = None,
     config: ConfigOption = None,
     no_guard: NoGuardOption = False,
+    protocol: ProtocolOption = ProtocolNumber.TWO,
     no_checkpoint: NoCheckpointOption = False,
     profile: ProfileOption = ProfileName.SEED,
     log_level: LogLevelOption = LogLevel.WARNING,
@@ -133,12 +130,11 @@ def mcp_(  # noqa: PLR0913 - one option for each thing to choose
 ) -> None:
     """Serve a session's reminders to an MCP client on standard streams, or over HTTP to many."""
     line = StatusLine()
-    place = _choose_place(session, root, store, profile.profile, line_bytes_max)
+    place = _choose_place(session, root, store, profile.profile, line_bytes_max, protocol)
     endpoint = choose_endpoint(
         http, token_file, allow_host, allow_origin, body_bytes_max, request_seconds_max
     )
-    chosen = choose_target(_RECEIVERS[deliver], target or [], secret_file, pass_env or [])
-    limits = Limits(time_limit, output_limit, pass_env or [])
+    chosen = choose_target(_RECEIVERS[deliver], target or [], limits)
     make_agent = Delivery(chosen, limits, line, as_json=False).choose_agent if chosen else _wait
     watchman = choose_watchman(config, root, line, no_guard=no_guard)
     make_runner = partial(_make_runner, place, make_agent, watchman, line, store, not no_checkpoint)
@@ -162,6 +158,7 @@ def _make_runner(
         store=store,
         watchman=watchman,
         checkpoint=checkpoint,
+        protocol=place.protocol,
         line_bytes_max=place.line_bytes_max,
         tell=line.say,
     )
@@ -173,6 +170,7 @@ def _choose_place(
     store: StoreKind | None,
     profile: Profile,
     line_bytes_max: int,
+    protocol: ProtocolNumber,
 ) -> Place:
     directory = session or root
     if directory is None or (session is not None and root is not None):
@@ -180,7 +178,7 @@ def _choose_place(
     name = (os.environ.get("WAKEFOLD_SESSION") or None) if root is not None else None
     kind = store or "journal"
     place = Path(os.path.abspath(directory))  # noqa: PTH100 - links stay as clients may name them
-    return Place(place, root is not None, name, kind, profile, line_bytes_max)
+    return Place(place, root is not None, name, kind, profile, line_bytes_max, protocol.number)
 
 
 def _wait(_: Path, __: Header) -> Agent:

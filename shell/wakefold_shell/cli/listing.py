@@ -8,6 +8,12 @@ import typer
 
 from wakefold import format_instant, preview
 from wakefold.deliveries import Delivery, describe_failure
+from wakefold.local_readings import (
+    LocalReading,
+    describe_clock_change,
+    encode_reading,
+    read_occurrence,
+)
 from wakefold.wakes import Upcoming
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
@@ -22,6 +28,7 @@ from wakefold_shell.cli.options import (
 )
 from wakefold_shell.cli.output import (
     name_local,
+    print_columns,
     print_json,
     print_table,
     show_duration,
@@ -67,7 +74,8 @@ def next_(
 ) -> None:
     """List the coming deliveries, UTC and local, as a runner makes them with an idle agent.
 
-    A fixed rate is elapsed time: across a clock change its local reading moves.
+    A fixed rate is elapsed time: across a clock change its local reading moves. Of a calendar rule it
+    is told which local time a clock change skips, and which it shows twice.
     """
     with open_journal(journal, line_bytes_max) as opened:
         ledger = fold_journal(opened, profile.profile, watch(opened, opened.read_events()))
@@ -110,26 +118,33 @@ def _show_took(delivery: Delivery) -> str:
 
 
 def _encode_upcoming(entry: Upcoming, zone: str | None) -> dict[str, object]:
+    reading = read_occurrence(entry.record, entry.occurrence_ms)
     return {
         "scheduleId": entry.record.id,
         "prompt": entry.record.prompt,
         "occurrenceAt": format_instant(entry.occurrence_ms),
         "deliveredAt": format_instant(entry.delivered_at_ms),
         "local": None if zone is None else f"{show_local(entry.occurrence_ms, zone)} {zone}",
+        "rule": None if reading is None else encode_reading(reading),
     }
 
 
 def _print_upcoming(coming: tuple[Upcoming, ...], zone: str | None) -> None:
-    print_table(
-        ("delivered (UTC)", "occurrence (UTC)", name_local(zone), "id", "prompt"),
-        [
-            (
-                show_instant(entry.delivered_at_ms),
-                show_instant(entry.occurrence_ms),
-                show_local(entry.occurrence_ms, zone),
-                show_text(entry.record.id),
-                show_text(entry.record.prompt),
-            )
-            for entry in coming
-        ],
-    )
+    columns: dict[str, list[str]] = {
+        "delivered (UTC)": [show_instant(entry.delivered_at_ms) for entry in coming],
+        "occurrence (UTC)": [show_instant(entry.occurrence_ms) for entry in coming],
+        name_local(zone): [show_local(entry.occurrence_ms, zone) for entry in coming],
+    }
+    readings = [read_occurrence(entry.record, entry.occurrence_ms) for entry in coming]
+    if any(readings):
+        columns["by its rule"] = [_show_reading(reading) for reading in readings]
+    columns["id"] = [show_text(entry.record.id) for entry in coming]
+    columns["prompt"] = [show_text(entry.record.prompt) for entry in coming]
+    print_columns(columns)
+
+
+def _show_reading(reading: LocalReading | None) -> str:
+    if reading is None:
+        return "-"
+    note = describe_clock_change(reading)
+    return f"{reading.local} {reading.time_zone}{'' if note is None else f', {note}'}"

@@ -1,4 +1,4 @@
-"""The three tools on the command line, `create`, `list`, `delete`, and a person's word, `say`."""
+"""Tools on the command line, `create`, `list`, `delete`, and a person's word, `say`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from wakefold import format_instant, parse_instant
 from wakefold.conversations import CONVERSATION_TYPES
 from wakefold.deliveries import UNKNOWN_DELIVERY, describe_failure, trace_deliveries
 from wakefold.zones import canonicalize_zone
+from wakefold_shell.cli.option_groups import spread_groups
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
     ConfigOption,
     JsonOption,
     LineBytesOption,
+    Means,
     NoCheckpointOption,
-    NoGuardOption,
     NowOption,
     ProfileName,
     ProfileOption,
@@ -29,14 +30,16 @@ from wakefold_shell.cli.options import (
 )
 from wakefold_shell.cli.output import (
     name_local,
+    print_columns,
     print_json,
-    print_table,
     show_instant,
     show_local,
     show_text,
 )
-from wakefold_shell.cli.reaching import Way, call_tool, say_word
+from wakefold_shell.cli.reaching import Way, call_tool, find_way, say_word
+from wakefold_shell.cli.reminders import print_answer, show_rule, show_target
 from wakefold_shell.cli.speech import print_line, say
+from wakefold_shell.cli.wishes import Wish, list_arguments
 from wakefold_shell.configurations import find_config
 from wakefold_shell.stores.journal_store import (
     choose_store,
@@ -46,35 +49,6 @@ from wakefold_shell.stores.journal_store import (
 from wakefold_shell.stores.journals import StoreKind, open_journal
 from wakefold_shell.stores.rows import Header
 
-AfterOption = Annotated[
-    int | None, typer.Option("--after", metavar="SECONDS", help="Once, so many seconds from now.")
-]
-EveryOption = Annotated[
-    int | None,
-    typer.Option(
-        "--every",
-        metavar="SECONDS",
-        help="Again and again, at least 300 s apart. Elapsed time: no calendar, no zone.",
-    ),
-]
-AtOption = Annotated[
-    str | None,
-    typer.Option("--at", metavar="TEXT", help="Once, at 2027-02-01T09:00:00+01:00 or ...Z."),
-]
-DateOption = Annotated[
-    str | None, typer.Option("--date", metavar="DATE", help="Once, on this local date, with --time.")
-]
-TimeOption = Annotated[
-    str | None, typer.Option("--time", metavar="TIME", help="The local time, 09:00:00.")
-]
-ZoneOption = Annotated[
-    str | None,
-    typer.Option(
-        "--zone",
-        metavar="ZONE",
-        help="The zone of --date and --time, such as Europe/Berlin; else the session's, if known.",
-    ),
-]
 SessionZoneOption = Annotated[
     str | None,
     typer.Option(
@@ -86,46 +60,33 @@ SessionZoneOption = Annotated[
 ]
 
 
-def create(  # noqa: PLR0913 - one option for each way to say when
+@spread_groups
+def create(
     prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What to remind the agent of.")],
     session: SessionOption,
+    wish: Wish,
+    means: Means,
     *,
-    after: AfterOption = None,
-    every: EveryOption = None,
-    at: AtOption = None,
-    date: DateOption = None,
-    time: TimeOption = None,
-    zone: ZoneOption = None,
     session_zone: SessionZoneOption = None,
-    config: ConfigOption = None,
-    no_guard: NoGuardOption = False,
-    now: NowOption = None,
-    store: StoreOption = None,
-    profile: ProfileOption = ProfileName.SEED,
-    no_checkpoint: NoCheckpointOption = False,
-    as_json: JsonOption = False,
-    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """Make a reminder. A session directory that does not exist is made, too.
 
     Answers with the target in UTC and, where a zone is named or the session has one, its local reading.
+    The first calendar rule, option or edit makes the log unreadable for good to programs that know
+    version 1 only; --protocol 1 refuses it.
     """
-    local = _present({"date": date, "time": time, "time_zone": zone})
-    _check(session, session_zone, at, local)
-    selectors = _present({"after_seconds": after, "every_seconds": every, "at": at or local or None})
-    limits = None if no_guard else find_config(config, session)
-    own_zone = session_zone or (None if zone is None else canonicalize_zone(zone))
-    new = _make_session(session, store or "journal", own_zone, now)
-    way = Way(session, line_bytes_max, store, profile.profile, now, limits, not no_checkpoint)
-    value, time_zone = call_tool(way, "schedule_create", {"prompt": prompt, **selectors})
+    if session_zone is not None and session.exists():
+        raise typer.BadParameter("--session-zone is for a new session; this one exists")
+    arguments = {"prompt": prompt, **list_arguments(wish)}
+    named = None if wish.zone is None else canonicalize_zone(wish.zone)
+    way = find_way(session, means)
+    new = _make_session(session, means.store or "journal", session_zone or named, means.now)
+    value, time_zone = call_tool(way, "schedule_create", arguments)
     if new and "message" in value:
         remove_session(session)
-    _answer(value, as_json=as_json)
-    if not as_json:
-        read_in = time_zone if zone is None else canonicalize_zone(zone)
-        reading = show_local(parse_instant(value["scheduledAt"]) or 0, read_in)
-        local_part = "" if reading == "-" else f" = {reading} {read_in}"
-        print_line(f"{value['id']}: {value['scheduledAt']}{local_part}, {show_text(value['prompt'])}")
+    print_answer(value, as_json=means.as_json)
+    if not means.as_json:
+        print_line(f"{value['id']}: {show_target(value, named or time_zone)}")
 
 
 def list_(  # noqa: PLR0913 - as above
@@ -144,22 +105,9 @@ def list_(  # noqa: PLR0913 - as above
     way = Way(session, line_bytes_max, store, profile.profile, now, limits, not no_checkpoint)
     value, time_zone = call_tool(way, "schedule_list", {})
     _tell_failures(choose_store(session, store), value, line_bytes_max)
-    _answer(value, as_json=as_json)
+    print_answer(value, as_json=as_json)
     if not as_json:
-        print_table(
-            ("id", "kind", "state", "target (UTC)", name_local(time_zone), "prompt"),
-            [
-                (
-                    show_text(view["id"]),
-                    view["kind"],
-                    f"held until {view['heldUntil']}" if "heldUntil" in view else view["state"],
-                    show_instant(parse_instant(view["scheduledAt"])),
-                    show_local(parse_instant(view["scheduledAt"]) or 0, time_zone),
-                    show_text(view["prompt"]),
-                )
-                for view in value
-            ],
-        )
+        print_columns(_list_columns(value, time_zone))
 
 
 def delete(
@@ -175,7 +123,7 @@ def delete(
     """End an active reminder; one that is not active is told, and nothing is written."""
     way = Way(session, line_bytes_max, store, profile.profile, checkpoint=not no_checkpoint)
     value, _ = call_tool(way, "schedule_delete", {"id": schedule_id})
-    _answer(value, as_json=as_json)
+    print_answer(value, as_json=as_json)
     if not as_json:
         print_line(f"{show_text(schedule_id)}: {'deleted' if value['deleted'] else 'not active'}")
 
@@ -211,14 +159,6 @@ def say_(  # noqa: PLR0913 - as above
     print_line("queued for the agent." if said["queued"] else "recorded; no runner is live to answer.")
 
 
-def _check(directory: Path, session_zone: str | None, at: str | None, local: dict[str, object]) -> None:
-    """Refuse options that do not go together."""
-    if session_zone is not None and directory.exists():
-        raise typer.BadParameter("--session-zone is for a new session; this one exists")
-    if local and at is not None:
-        raise typer.BadParameter("give either --at or --date, --time and --zone")
-
-
 def _make_session(directory: Path, store: StoreKind, time_zone: str | None, now_ms: int | None) -> bool:
     """Make a session directory if there is none; whether there was none."""
     if directory.exists():
@@ -243,15 +183,25 @@ def _tell_failures(directory: Path, views: object, line_bytes_max: int) -> None:
             say(f"{show_text(view['id'])}: its delivery of {format_instant(at_ms)} {failure}.")
 
 
-def _present(values: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in values.items() if value is not None}
+def _list_columns(views: list[dict[str, Any]], zone: str | None) -> dict[str, list[str]]:
+    """The columns of a list; those of version 2 stand there where a reminder has them."""
+    columns: dict[str, list[str]] = {
+        "id": [show_text(view["id"]) for view in views],
+        "kind": [view["kind"] for view in views],
+        "state": [_show_state(view) for view in views],
+        "target (UTC)": [show_instant(parse_instant(view["scheduledAt"])) for view in views],
+        name_local(zone): [show_local(parse_instant(view["scheduledAt"]) or 0, zone) for view in views],
+    }
+    if any("revision" in view for view in views):
+        columns["rule"] = [show_rule(view) for view in views]
+        columns["revision"] = [str(view.get("revision", "-")) for view in views]
+        columns["title"] = [show_text(view.get("title", "-")) for view in views]
+    columns["prompt"] = [show_text(view["prompt"]) for view in views]
+    return columns
 
 
-def _answer(value: Any, *, as_json: bool) -> None:  # noqa: ANN401 - a tool's JSON value
-    """Print a tool's value as JSON if that is wanted; exit 1, with its sentence, for an error."""
-    if as_json:
-        print_json(value)
-    if isinstance(value, dict) and "message" in value:
-        if not as_json:
-            say(f"{value['code']}: {value['message']}")
-        raise typer.Exit(1)
+def _show_state(view: dict[str, Any]) -> str:
+    if "heldUntil" in view:
+        return f"held until {view['heldUntil']}"
+    snoozed = view.get("snoozedUntil") if view["state"] == "scheduled" else None
+    return view["state"] if snoozed is None else f"snoozed until {snoozed}"

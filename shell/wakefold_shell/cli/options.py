@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -19,6 +19,7 @@ from wakefold.guard_config import (
 from wakefold.implied_zones import NO_ZONE
 from wakefold.times import resolve_at
 from wakefold.zones import canonicalize_zone
+from wakefold_shell.cli.option_groups import OptionGroup
 from wakefold_shell.clocks import FixedClock, SystemClock
 from wakefold_shell.protocols import Clock
 from wakefold_shell.stores.journals import StoreKind
@@ -35,6 +36,18 @@ class ProfileName(StrEnum):
     def profile(self) -> Profile:
         """The core's value."""
         return PUBLISHED if self is ProfileName.PUBLISHED else SEED
+
+
+class ProtocolNumber(StrEnum):
+    """The newest version of the durable change that is written."""
+
+    ONE = "1"
+    TWO = "2"
+
+    @property
+    def number(self) -> Literal[1, 2]:
+        """The core's value."""
+        return 1 if self is ProtocolNumber.ONE else 2
 
 
 def parse_instant_option(text: str) -> int:
@@ -117,6 +130,22 @@ ConfigOption = Annotated[
 NoGuardOption = Annotated[
     bool, typer.Option("--no-guard", help="Let the agent wake itself without any limit.")
 ]
+ProtocolOption = Annotated[
+    ProtocolNumber,
+    typer.Option(
+        "--protocol",
+        help="1: refuse calendar rules, options and edits, the first of which makes the log unreadable "
+        "for good to programs that know version 1 of its format only.",
+    ),
+]
+RevisionOption = Annotated[
+    int | None,
+    typer.Option(
+        "--revision",
+        metavar="N",
+        help="The revision that list showed: where it is another by now, nothing is changed.",
+    ),
+]
 NoCheckpointOption = Annotated[
     bool,
     typer.Option(
@@ -157,3 +186,17 @@ LineBytesOption = Annotated[
     ),
 ]
 LINE_BYTES_DEFAULT: Final = LINE_BYTES_MAX
+
+
+class Means(OptionGroup, frozen=True):
+    """How a command that writes by a tool reaches its session, and how it answers."""
+
+    config: ConfigOption = None
+    no_guard: NoGuardOption = False
+    now: NowOption = None
+    store: StoreOption = None
+    profile: ProfileOption = ProfileName.SEED
+    protocol: ProtocolOption = ProtocolNumber.TWO
+    no_checkpoint: NoCheckpointOption = False
+    as_json: JsonOption = False
+    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT

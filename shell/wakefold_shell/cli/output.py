@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from wakefold.json_text import format_json
@@ -36,6 +36,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     lines = _draw_table(cells) if sys.stdout.isatty() else _align(cells)
     for line in lines:
         print_line(line.rstrip())
+
+
+def print_columns(columns: Mapping[str, Sequence[str]]) -> None:
+    """The same of columns by their headings, which are all as long."""
+    print_table(list(columns), list(zip(*columns.values(), strict=True)))
 
 
 def _align(cells: Sequence[Sequence[str]]) -> Iterator[str]:

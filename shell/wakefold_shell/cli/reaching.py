@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import anyio
 from msgspec import Struct
 
 from wakefold import SEED, Profile
+from wakefold.conversations import draft_change
 from wakefold.events import Json
 from wakefold.guard_config import GuardConfig
-from wakefold.tools import ToolName, answer_value
-from wakefold_shell.cli.options import choose_clock
+from wakefold.rejections import error_value
+from wakefold.retargets import Move, list_moves, make_move
+from wakefold.tools import ToolName, answer_value, refuse_version_2
+from wakefold_shell.cli.options import Means, choose_clock
 from wakefold_shell.cli.speech import say
-from wakefold_shell.errors import ShellError
+from wakefold_shell.configurations import find_config
+from wakefold_shell.errors import ShellError, UnconfirmedError
 from wakefold_shell.hosts.absent import AbsentHost
 from wakefold_shell.owner import Session
 from wakefold_shell.runners import explain_warning
@@ -44,6 +48,22 @@ class Way(Struct, frozen=True):
     now_ms: int | None = None
     limits: GuardConfig | None = None
     checkpoint: bool = True
+    protocol: Literal[1, 2] = 2
+
+
+def find_way(session: Path, means: Means) -> Way:
+    """The way to a session that a command's options describe."""
+    limits = None if means.no_guard else find_config(means.config, session)
+    return Way(
+        session,
+        means.line_bytes_max,
+        means.store,
+        means.profile.profile,
+        means.now,
+        limits,
+        not means.no_checkpoint,
+        means.protocol.number,
+    )
 
 
 def call_tool(way: Way, tool: ToolName, arguments: dict[str, object]) -> tuple[Any, str | None]:
@@ -52,6 +72,9 @@ def call_tool(way: Way, tool: ToolName, arguments: dict[str, object]) -> tuple[A
     async def call(session: Session, _: AbsentHost) -> object:
         return answer_value(await session.call(tool, arguments))
 
+    beyond = refuse_version_2(tool, arguments) if way.protocol == 1 else None
+    if beyond is not None:  # whatever a runner that lives there would write
+        return error_value(beyond), None
     request: Json = {"tool": tool, "arguments": arguments}
     return _reach(way, call, request)
 
@@ -66,6 +89,29 @@ def say_word(way: Way, text: str, client_time_zone: str | None) -> dict[str, Any
     value, _ = _reach(way, tell, request)
     said: dict[str, Any] = value
     return said
+
+
+def write_moves(way: Way, schedule_id: str | None, *, write: bool) -> Sequence[Move]:
+    """The targets that this tz database moves, of one reminder or of all; written if that is wanted.
+
+    `OwnedError` where somebody lives in the session, `ShellError` under protocol 1.
+    """
+    if write and way.protocol == 1:
+        raise ShellError("a moved target is version 2 of the log's format: leave --protocol 1 out.")
+
+    async def move(session: Session, _: AbsentHost) -> object:
+        ledger = session.owner.ledger
+        found = () if ledger is None else list_moves(ledger, session.clock.read_ms())
+        wanted = [one for one in found if schedule_id in {None, one.record.id}]
+        if write and wanted:
+            session.record([draft_change(make_move(one)) for one in wanted])
+            if not await session.confirm():
+                raise UnconfirmedError
+        return wanted
+
+    moves, _ = _do(way, move)
+    found: Sequence[Move] = moves
+    return found
 
 
 _Job = Callable[[Session, AbsentHost], Awaitable[object]]
@@ -96,7 +142,9 @@ def _do(way: Way, job: _Job) -> tuple[Any, str | None]:
     with open_store(place, way.line_bytes_max, say) as store:
         host = AbsentHost()
         clock = choose_clock(way.now_ms)
-        session = Session(store, host, clock, profile=way.profile, guard=way.limits)
+        session = Session(
+            store, host, clock, profile=way.profile, guard=way.limits, protocol=way.protocol
+        )
         reading = Reading.under(way.profile, way.limits)
         keeper = CheckpointKeeper(store, reading, say, wanted=way.checkpoint)
         session.checkpoint = keeper.recall()

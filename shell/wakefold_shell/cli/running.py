@@ -17,13 +17,10 @@ from wakefold_shell.cli.delivering import (
     DeliverOption,
     Delivery,
     Limits,
-    OutputLimitOption,
-    PassEnvOption,
-    SecretFileOption,
     TargetArgument,
-    TimeLimitOption,
     choose_target,
 )
+from wakefold_shell.cli.option_groups import spread_groups
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
     ConfigOption,
@@ -34,12 +31,13 @@ from wakefold_shell.cli.options import (
     NowOption,
     ProfileName,
     ProfileOption,
+    ProtocolNumber,
+    ProtocolOption,
     StoreOption,
     choose_clock,
 )
 from wakefold_shell.cli.waiting import StatusLine, Waits
 from wakefold_shell.guarding import NO_GUARD_LINE, Watchman
-from wakefold_shell.hosts.commands import OUTPUT_BYTES_MAX
 from wakefold_shell.runners import Runner
 from wakefold_shell.supervisors import Supervisor
 
@@ -55,20 +53,19 @@ OnceOption = Annotated[
 ]
 
 
+@spread_groups
 def run(  # noqa: PLR0913 - one option for each thing to choose
+    limits: Limits,
     target: TargetArgument = None,
     *,
     session: OneSessionOption = None,
     root: RootOption = None,
     deliver: DeliverOption = Deliver.STDOUT,
-    time_limit: TimeLimitOption = 600.0,
-    output_limit: OutputLimitOption = OUTPUT_BYTES_MAX,
-    pass_env: PassEnvOption = None,
-    secret_file: SecretFileOption = None,
     once: OnceOption = False,
     store: StoreOption = None,
     config: ConfigOption = None,
     no_guard: NoGuardOption = False,
+    protocol: ProtocolOption = ProtocolNumber.TWO,
     no_checkpoint: NoCheckpointOption = False,
     now: NowOption = None,
     profile: ProfileOption = ProfileName.SEED,
@@ -78,9 +75,8 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
     """Own a session, or all below a directory: deliver what is due, until SIGINT or SIGTERM."""
     if (session is None) == (root is None):
         raise typer.BadParameter("give either --session DIR or --root DIR")
-    chosen = choose_target(deliver, target or [], secret_file, pass_env or [])
+    chosen = choose_target(deliver, target or [], limits)
     line, clock = StatusLine(), choose_clock(now)
-    limits = Limits(time_limit, output_limit, pass_env or [])
     live_in = partial(
         Runner,
         make_agent=Delivery(chosen, limits, line, as_json=as_json).choose_agent,
@@ -90,6 +86,7 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
         watchman=choose_watchman(config, root, line, no_guard=no_guard),
         once=once,
         checkpoint=not no_checkpoint,
+        protocol=protocol.number,
         line_bytes_max=line_bytes_max,
         tell=line.say,
     )

@@ -30,10 +30,10 @@ except ImportError as error:
 
 
 def make_tools(call: CallTool) -> list[FunctionTool]:
-    """The three tools for `Agent(tools=[...])`, on the `call` of a session or of a runner.
+    """The tools for `Agent(tools=[...])`, on the `call` of a session or of a runner.
 
     They answer in JSON, refusals too. The schemas are the core's own: strict mode would demand every
-    property, and exactly one of three is wanted.
+    property, and exactly one selector is wanted.
     """
     return [
         FunctionTool(

@@ -47,7 +47,7 @@ _ANY_OBJECT: Final = SchemaValidator(
 
 
 class ScheduleToolset(AbstractToolset[Any]):
-    """The three tools for `Agent(..., toolsets=[...])`; a refusal is a failed tool, never a retry."""
+    """The tools for `Agent(..., toolsets=[...])`; a refusal is a failed tool, never a retry."""
 
     def __init__(self, call: CallTool) -> None:
         """The `call` of a session or of a runner."""

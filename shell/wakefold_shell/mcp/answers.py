@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -18,7 +19,7 @@ from wakefold import error_value
 from wakefold.events import Json
 from wakefold.instants import is_trimmed
 from wakefold.rejections import InternalError, InvalidRule, InvalidTimeZone, shorten
-from wakefold.tools import open_call
+from wakefold.tools import open_call, refuse_version_2
 from wakefold.zones import canonicalize_zone
 from wakefold_shell.errors import ShellError
 from wakefold_shell.mcp.schemas import AcknowledgeArguments, ListArguments, ReadArguments
@@ -80,6 +81,9 @@ async def _answer(sessions: Sessions, tool: str, fields: dict[str, Any]) -> Answ
         message = f"There is no such tool: call one of {', '.join(_PERFORMANCES)}."
         raise RefusedError({"code": "unknown_tool", "message": message})
     name = _take_session(sessions, fields)
+    beyond = refuse_version_2(tool, fields) if sessions.place.protocol == 1 else None
+    if beyond is not None:  # whatever the owner of the session would write
+        raise RefusedError(error_value(beyond))
     make = perform is _create and is_successful(open_call("schedule_create", fields))
     attachment = sessions.find(name, make=make)
     try:
@@ -110,19 +114,16 @@ async def list_reminders(attachment: Attachment) -> tuple[list[Json], str | None
 async def _create(attachment: Attachment, fields: Json) -> Json:
     reply = await attachment.ask({"tool": "schedule_create", "arguments": fields})
     view: Any = _require_value(reply)
-    at = fields.get("at")
-    named = at.get("time_zone") if isinstance(at, dict) else None
-    zone = read_zone(reply) if named is None else canonicalize_zone(named)
-    return {"reminder": show_reminder(view, zone)}
+    return {"reminder": show_reminder(view, read_zone(reply), named=_find_named_zone(fields))}
 
 
 async def _list(attachment: Attachment, fields: Json) -> Json:
     wanted = _read_arguments(ListArguments, fields)
     named = None if wanted.time_zone is UNSET else _require_zone(wanted.time_zone)
     views, own_zone = await list_reminders(attachment)
-    zone = named or own_zone
+    show = partial(show_reminder, zone=own_zone, named=named)
     if wanted.id is not UNSET:
-        found = [show_reminder(view, zone, whole=True) for view in views if view["id"] == wanted.id]
+        found = [show(view, whole=True) for view in views if view["id"] == wanted.id]
         code = {} if found else {"code": "schedule_not_found"}
         return {"reminders": found, "total": len(views), **code}
     cursor = None if wanted.cursor is UNSET else wanted.cursor
@@ -132,7 +133,16 @@ async def _list(attachment: Attachment, fields: Json) -> Json:
         raise RefusedError({"code": "invalid_cursor", "message": message})
     shown, following = page
     more = {} if following is None else {"nextCursor": following}
-    return {"reminders": [show_reminder(view, zone) for view in shown], "total": len(views), **more}
+    return {"reminders": [show(view) for view in shown], "total": len(views), **more}
+
+
+async def _update(attachment: Attachment, fields: Json) -> Json:
+    reply = await attachment.ask({"tool": "schedule_update", "arguments": fields})
+    value: Any = _require_value(reply)
+    if "updated" in value:
+        return dict(value)
+    shown = show_reminder(value, read_zone(reply), named=_find_named_zone(fields))
+    return {"id": value["id"], "updated": True, "reminder": shown}
 
 
 async def _delete(attachment: Attachment, fields: Json) -> Json:
@@ -162,6 +172,7 @@ async def _acknowledge(attachment: Attachment, fields: Json) -> Json:
 _PERFORMANCES: Final[Mapping[str, Callable[[Attachment, Json], Awaitable[Json]]]] = {
     "schedule_create": _create,
     "schedule_list": _list,
+    "schedule_update": _update,
     "schedule_delete": _delete,
     "inbox_read": _read,
     "inbox_acknowledge": _acknowledge,
@@ -193,6 +204,13 @@ def _read_arguments(kind: type[_Arguments], fields: Json) -> _Arguments:
     if own is not UNSET and not is_trimmed(own):
         raise RefusedError(error_value(InvalidRule(fault="not_trimmed_id", value=shorten(own))))
     return read
+
+
+def _find_named_zone(fields: Json) -> str | None:
+    """The zone that an absolute time was given in."""
+    at = fields.get("at")
+    named = at.get("time_zone") if isinstance(at, dict) else None
+    return None if named is None else canonicalize_zone(named)
 
 
 def _require_zone(name: str) -> str:

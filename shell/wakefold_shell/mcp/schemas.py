@@ -6,13 +6,16 @@ to do anything: `answers` does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal, Union, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from wakefold.edit_requests import UnchangedCode
 from wakefold.events import Json
-from wakefold.tool_schemas import TOOL_DEFINITIONS, DeleteAnswer, RecordAnswer, derive_object
+from wakefold.tool_answers import DeleteAnswer, ReminderView
+from wakefold.tool_schemas import TOOL_DEFINITIONS, VERSION_1_DEFINITIONS, derive_object
 
 _Zone = Annotated[
     str, Meta(description="UTC or an IANA name such as Europe/Berlin, for the local readings.")
@@ -90,7 +93,7 @@ _ADDED: Final = [
 Reminder: Final[Any] = Union[  # noqa: UP007 - of types made below
     tuple(
         msgspec.defstruct(
-            kind.__name__.removesuffix("Answer"),
+            kind.__name__.removesuffix("View"),
             _ADDED,
             bases=(kind,),
             frozen=True,
@@ -98,7 +101,7 @@ Reminder: Final[Any] = Union[  # noqa: UP007 - of types made below
             rename="camel",
             forbid_unknown_fields=True,
         )
-        for kind in get_args(RecordAnswer)
+        for kind in get_args(ReminderView)
     )
 ]
 """A reminder as the core answers with it, with its local reading where a zone is known."""
@@ -124,6 +127,23 @@ class ListAnswer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True
     code: (
         Annotated[
             Literal["schedule_not_found"], Meta(description="no reminder of the id asked for is active")
+        ]
+        | UnsetType
+    ) = UNSET
+    characters_replaced: _Replaced = UNSET
+
+
+class UpdateAnswer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The reminder as it is now; or why nothing was changed, which is no error."""
+
+    id: str
+    updated: bool
+    inbox: Inbox
+    reminder: Reminder | UnsetType = UNSET
+    code: (
+        Annotated[
+            UnchangedCode,
+            Meta(description="nothing was changed: list the reminders again, then decide"),
         ]
         | UnsetType
     ) = UNSET
@@ -172,7 +192,7 @@ class ServedTool(Struct, frozen=True):
     looks_only: bool
 
 
-_CREATE, _LIST, _DELETE = TOOL_DEFINITIONS
+_CREATE, _LIST, _UPDATE, _DELETE = TOOL_DEFINITIONS
 _INBOX_NOTE: Final = (
     "Once it is due it waits in the session's inbox, which every answer shows until inbox_acknowledge."
 )
@@ -195,6 +215,13 @@ SERVED_TOOLS: Final = (
         input_schema=derive_object(ListArguments),
         output_schema=derive_object(ListAnswer),
         looks_only=True,
+    ),
+    ServedTool(
+        name="schedule_update",
+        description=f"{_UPDATE.description} {_LOCAL_NOTE}",
+        input_schema=_UPDATE.input_schema,
+        output_schema=derive_object(UpdateAnswer),
+        looks_only=False,
     ),
     ServedTool(
         name="schedule_delete",
@@ -232,11 +259,27 @@ _SESSION: Final[Json] = {
 }
 
 
-def list_tools(*, choose_session: bool, required: bool) -> tuple[ServedTool, ...]:
-    """The tools of a place; where a client chooses the session, each takes the key `session`."""
+def list_tools(
+    *, choose_session: bool, required: bool, protocol: Literal[1, 2] = 2
+) -> tuple[ServedTool, ...]:
+    """The tools of a place; where a client chooses the session, each takes the key `session`.
+
+    Under protocol 1 none is told of that needs version 2 of the durable change.
+    """
+    tools = tuple(_list_plain_tools()) if protocol == 1 else SERVED_TOOLS
     if not choose_session:
-        return SERVED_TOOLS
-    return tuple(_take_session(tool, required=required) for tool in SERVED_TOOLS)
+        return tools
+    return tuple(_take_session(tool, required=required) for tool in tools)
+
+
+def _list_plain_tools() -> Iterator[ServedTool]:
+    for tool in SERVED_TOOLS:
+        if tool.name == "schedule_create":
+            plain = VERSION_1_DEFINITIONS[0]
+            told = f"{plain.description} {_INBOX_NOTE} {_LOCAL_NOTE}"
+            yield msgspec.structs.replace(tool, description=told, input_schema=plain.input_schema)
+        elif tool.name != "schedule_update":
+            yield tool
 
 
 def _take_session(tool: ServedTool, *, required: bool) -> ServedTool:

@@ -67,7 +67,9 @@ _Context = ServerRequestContext[Any]
 def make_server(sessions: Sessions) -> Server[Any]:
     """The server of sessions that are open; any transport may run it, for one client or for many."""
     place = sessions.place
-    tools = list_tools(choose_session=place.is_root, required=place.name is None)
+    tools = list_tools(
+        choose_session=place.is_root, required=place.name is None, protocol=place.protocol
+    )
     listed = ListToolsResult(tools=[_describe_tool(tool) for tool in tools])
 
     async def show_tools(_: _Context, __: PaginatedRequestParams | None) -> ListToolsResult:
@@ -145,7 +147,7 @@ def _describe_tool(tool: ServedTool) -> Tool:
     annotations = ToolAnnotations(
         read_only_hint=tool.looks_only,
         destructive_hint=tool.name == "schedule_delete",
-        idempotent_hint=tool.name != "schedule_create",
+        idempotent_hint=tool.name not in {"schedule_create", "schedule_update"},
         open_world_hint=False,
     )
     return Tool(

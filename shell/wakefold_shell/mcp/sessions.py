@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -52,7 +52,8 @@ class Place(Struct, frozen=True):
     """Where the sessions are: one directory, or a root below which each has a name.
 
     `name` is the session that a call means which names none; `store` is what a new one is kept in.
-    `profile` and `line_bytes_max` are for whoever reads a log without owning it.
+    `profile` and `line_bytes_max` are for whoever reads a log without owning it. Under `protocol` 1 no
+    tool writes version 2 of the durable change.
     """
 
     directory: Path
@@ -61,6 +62,7 @@ class Place(Struct, frozen=True):
     store: StoreKind = "journal"
     profile: Profile = SEED
     line_bytes_max: int = LINE_BYTES_MAX
+    protocol: Literal[1, 2] = 2
 
 
 class Attachment:

@@ -28,11 +28,17 @@ MESSAGES_MAX: Final = 3
 _OCCURRENCES_MAX: Final = 20
 
 
-def show_reminder(view: Json, zone: str | None, *, whole: bool = False) -> Json:
-    """A view as a client reads it, with its local reading where a zone is known."""
+def show_reminder(
+    view: Json, zone: str | None, *, named: str | None = None, whole: bool = False
+) -> Json:
+    """A view as a client reads it, with its local reading where a zone is known.
+
+    That is one that the client has `named`, or the rule's own, or `zone`.
+    """
+    own: Any = view.get("timeZone")
     remedy = "schedule_list with its id has the whole prompt"
     prompt = {} if whole else _cut_prompt(view, remedy)
-    return {**view, **prompt, **_read_local(view["scheduledAt"], zone)}
+    return {**view, **prompt, **_read_local(view["scheduledAt"], named or own or zone)}
 
 
 def show_receipt(receipt: Json, zone: str | None, *, whole: bool = False) -> Json:

@@ -38,7 +38,7 @@ from wakefold.rejections import (
     TimeOutOfRange,
     describe_rejection,
 )
-from wakefold.tool_schemas import TOOL_DEFINITIONS
+from wakefold.tool_schemas import VERSION_1_DEFINITIONS
 from wakefold.wakes import SkipDue, list_occurrences
 from wakefold_shell.pipes import requests as ask
 from wakefold_shell.pipes.messages import MessageFault
@@ -77,7 +77,7 @@ def answer_question(request: ask.Question) -> object:
         case ask.Hold():
             return find_not_before(request.guard, request.now_ms)
         case ask.Tools():
-            return spell(TOOL_DEFINITIONS)
+            return spell(VERSION_1_DEFINITIONS)
         case _:
             assert_never(request)
 

@@ -17,6 +17,8 @@ from msgspec import Struct
 
 from wakefold import Event, Ledger, Profile, either, fold, list_active
 from wakefold.conversations import Conversation, follow
+from wakefold.rejections import shorten
+from wakefold.retargets import list_moves, list_zoneless
 from wakefold_shell.errors import JournalError, show_time
 from wakefold_shell.stores.checkpoints import Reading, name_checkpoint, recall_checkpoint
 from wakefold_shell.stores.journal_store import (
@@ -125,14 +127,21 @@ def _look_at_files(place: Path) -> Iterator[Finding]:
         yield Finding("warning", f"{', '.join(others)} lies beside {place.name}", "keep one of them")
 
 
-def _look_at_owner(directory: Path) -> Iterator[Finding]:
+def find_owner(directory: Path) -> str | None:
+    """Who owns a session, in words; `None` if nobody does."""
     if not (directory / LOCK_NAME).exists():
-        return
+        return None
     try:
         with hold_lock(directory):
-            pass
+            return None
     except OwnedError as error:
-        yield Finding("note", str(error).partition(": ")[2].partition(";")[0])
+        return str(error).partition(": ")[2].partition(";")[0]
+
+
+def _look_at_owner(directory: Path) -> Iterator[Finding]:
+    owner = find_owner(directory)
+    if owner is not None:
+        yield Finding("note", owner)
 
 
 def _look_at_checkpoint(place: Path, profile: Profile, line_bytes_max: int) -> Iterator[Finding]:
@@ -174,6 +183,7 @@ def _look_at_log(place: Path, now_ms: int, profile: Profile, line_bytes_max: int
         conversation = follow(conversation, event)
         latest_ms = max(latest_ms, event.time_ms)
     yield from _look_at_clock(folded.unwrap(), latest_ms, now_ms)
+    yield from _look_at_targets(folded.unwrap(), now_ms)
     if conversation.turn_open:
         yield Finding("note", f"turn {conversation.turn} is open", "the next runner closes it")
     if conversation.inbox:
@@ -183,6 +193,17 @@ def _look_at_log(place: Path, now_ms: int, profile: Profile, line_bytes_max: int
         yield Finding("note", "this is a child session, which has no reminders")
     active = len(list_active(folded.unwrap()))
     yield Finding("fine", f"{len(events)} events, {active} active reminders")
+
+
+def _look_at_targets(ledger: Ledger, now_ms: int) -> Iterator[Finding]:
+    """What this tz database says of calendar rules that the log does not."""
+    for move in list_moves(ledger, now_ms):
+        stored, placed = show_time(move.record.scheduled_at_ms), show_time(move.target_ms)
+        what = f"{shorten(move.record.id)} comes at {stored}, this tz database places it at {placed}"
+        yield Finding("warning", what, "'wakefold retarget' shows it, and writes it with --yes")
+    for record in list_zoneless(ledger):
+        what = f"{shorten(record.id)} is in {record.rule.time_zone}, which this tz database lacks"
+        yield Finding("warning", what, "update the tz database, or give the reminder another rule")
 
 
 def _look_at_clock(ledger: Ledger, latest_ms: int, now_ms: int) -> Iterator[Finding]:
