@@ -1,0 +1,137 @@
+"""A session's reminders as an iCalendar file (RFC 5545), for calendars of people.
+
+This module decides how what the core lists (`wakefold.calendar_exports`) is spelled. The bytes are the
+library's, of the extra `ics`, which is imported when something is exported. It refuses to choose which
+reminders are shown, and when.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+from wakefold.calendar_exports import HORIZON_MS, Entry, Repeat
+from wakefold_shell.errors import ShellError
+
+if TYPE_CHECKING:
+    from icalendar import Calendar, Event
+
+SUMMARY_CHARACTERS_MAX: Final = 120
+"""As long as a title may be: of a longer first line only the beginning is the event's summary."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_WEEKDAYS: Final = ("SU", "MO", "TU", "WE", "TH", "FR", "SA")
+_BREAK: Final = re.compile("\r\n?|[\u2028\u2029\x85\v\f]")
+_CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+
+
+def write_calendar(entries: Sequence[Entry], session_id: str, now_ms: int) -> bytes:
+    """The file, UTF-8 with CRLF; instants to the whole second. `ShellError` without the extra.
+
+    An event's UID is made of session and id, so that a later file brings each event up to date.
+    """
+    calendar_class, event_class = _require_classes()
+    calendar = calendar_class.new(prodid="-//wakefold//reminders//EN", uid=_escape(session_id))
+    for entry in entries:
+        for event in _list_events(event_class, entry, session_id, now_ms):
+            calendar.add_component(event)
+    zoned = [entry.starts_ms[0] for entry in entries if entry.zone != "UTC"]
+    if zoned:
+        year = _read(min(zoned)).year - 1  # the offset at the first start is an older change's
+        calendar.add_missing_timezones(date(year, 1, 1), _read(HORIZON_MS).date())
+    text: bytes = calendar.to_ical()
+    return text
+
+
+def name_event(session_id: str, schedule_id: str, number: int = 0) -> str:
+    """The UID of an event: of the only one of a reminder, or of one of several."""
+    head = f"{_escape(schedule_id)}.{number}" if number else _escape(schedule_id)
+    return f"{head}@{_escape(session_id)}"
+
+
+def show_rule(repeat: Repeat) -> str:
+    """A rule as its line in the file has it."""
+    from icalendar import vRecur  # noqa: PLC0415 - as below
+
+    line: bytes = vRecur(_name_parts(repeat)).to_ical()  # type: ignore[no-untyped-call]  # the library's
+    return line.decode()
+
+
+def _name_parts(repeat: Repeat) -> dict[str, Any]:
+    """The parts of a rule by their names in RFC 5545."""
+    parts: dict[str, Any] = {
+        "FREQ": repeat.frequency,
+        "INTERVAL": None if repeat.interval == 1 else repeat.interval,
+        "BYMONTH": list(repeat.months),
+        "BYMONTHDAY": list(repeat.days),
+        "BYDAY": [_WEEKDAYS[day] for day in repeat.weekdays],
+        "BYHOUR": list(repeat.hours),
+        "BYMINUTE": list(repeat.minutes),
+        "COUNT": repeat.runs,
+        "UNTIL": None if repeat.last_ms is None else _read(repeat.last_ms),
+    }
+    return {name: value for name, value in parts.items() if value is not None and value != []}
+
+
+def _list_events(made: type[Event], entry: Entry, session_id: str, now_ms: int) -> list[Event]:
+    """The event of a rule, with one more for a moved instance; else one for each start."""
+    record, repeat = entry.record, entry.repeat
+
+    def make(start: datetime, number: int = 0, recurrence_id: datetime | None = None) -> Event:
+        prompt = _clean(record.prompt)
+        event = made.new(
+            uid=name_event(session_id, record.id, number),
+            summary=_clean(record.options.title or prompt.partition("\n")[0])[:SUMMARY_CHARACTERS_MAX],
+            description=prompt,
+            start=start,
+            stamp=_read(now_ms),
+            sequence=record.standing.revision,
+            recurrence_id=recurrence_id,
+        )
+        if record.standing.paused:
+            event.add("status", "TENTATIVE")
+        return event
+
+    if repeat is None:
+        return [make(_read(start_ms), number) for number, start_ms in enumerate(entry.starts_ms)]
+    zone = UTC if entry.zone == "UTC" else ZoneInfo(entry.zone)
+    start = _read(entry.starts_ms[0]).astimezone(zone)
+    event = make(start)
+    event.add("rrule", _name_parts(repeat))
+    if repeat.skipped:
+        skipped = (datetime.fromisoformat(local) for local in repeat.skipped)
+        event.add("exdate", [local.replace(tzinfo=zone) for local in skipped])
+    if entry.moved_ms is None:
+        return [event]
+    return [event, make(_read(entry.moved_ms).astimezone(zone), recurrence_id=start)]
+
+
+def _read(instant_ms: int) -> datetime:
+    """An instant in UTC, to the whole second."""
+    return _EPOCH + timedelta(seconds=instant_ms // 1000)
+
+
+def _escape(text: str) -> str:
+    """An id as ASCII, so that no two are the same."""
+    return json.dumps(text)[1:-1]
+
+
+def _clean(text: str) -> str:
+    """Text that any calendar takes: one kind of line break, U+FFFD for what is no character."""
+    joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return _CONTROL.sub("\ufffd", _BREAK.sub("\n", joined))
+
+
+def _require_classes() -> tuple[type[Calendar], type[Event]]:
+    """The library, or one sentence that names the extra."""
+    try:
+        from icalendar import Calendar, Event  # noqa: PLC0415 - an extra, and only for those who need it
+    except ModuleNotFoundError as error:
+        raise ShellError(
+            "a calendar file needs the extra 'ics': pip install 'wakefold[ics]'."
+        ) from error
+    return Calendar, Event
