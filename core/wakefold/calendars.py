@@ -8,7 +8,6 @@ ago the last one was. It refuses to know what is asked for and what was accepted
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
 from typing import Final
 
 from whenever import Instant, PlainDateTime, Time
@@ -44,7 +43,8 @@ def list_skipped(pattern: WallPattern, zone: str, after_ms: int, until_ms: int) 
     """The local times (`2027-03-28T02:30:00`) that the clocks skip on dates between two instants."""
     start, end = (_read_local(at_ms, zone).date() for at_ms in (after_ms, until_ms))
     times = list(map(_make_time, pattern.times_ms))
-    for date in takewhile(lambda date: date <= end, list_dates(pattern, start)):
+    dates = list_dates(pattern, start)
+    while (date := next(dates, None)) is not None and date <= end:
         noon_ms = date.at(Time(12)).assume_utc().timestamp(unit="millisecond")
         if _find_offset(noon_ms - 2 * DAY_MS, zone) < _find_offset(noon_ms + 2 * DAY_MS, zone):
             for local in (date.at(time) for time in times):
