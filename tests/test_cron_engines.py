@@ -31,7 +31,7 @@ from wakefold_laws.calendar_laws import an_expression_occurs_at_each_first_minut
 SEED = 9
 SAMPLE, MANY = 300, pytest.param(20_000, marks=pytest.mark.long)
 COMPARED_LEAST = 0.75  # of the questions
-WALKED = 2_000
+WALKED = 1_000
 
 Ask = Callable[[Sequence[Question]], list[Reply]]
 PAGE = Path(__file__).parents[1] / "docs/calendar.md"

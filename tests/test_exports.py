@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -13,11 +14,20 @@ from hypothesis import given, settings
 from icalendar import Calendar
 
 from command import wakefold, wakefold_json
+from cron_engines import ask_wakefold, draw_questions, read
 from journal_files import create_at, create_every, event, write_session
 from wakefold import Ledger, format_instant, parse_instant
 from wakefold.calendar_exports import HORIZON_MS, Entry, list_entries, list_unreadable
-from wakefold.calendar_rules import CalendarRule, CronRule, DailyRule, WeeklyRule, make_pattern
+from wakefold.calendar_rules import (
+    CalendarRule,
+    CronRule,
+    DailyRule,
+    WeeklyRule,
+    is_canonical,
+    make_pattern,
+)
 from wakefold.calendars import find_next
+from wakefold.cron_expressions import parse_cron
 from wakefold.edits import Pause, Snooze
 from wakefold.events import Change, Create, encode_change
 from wakefold.occurrences import find_following
@@ -32,6 +42,7 @@ from wakefold.records import (
     Standing,
 )
 from wakefold_laws.strategies import prompts
+from wakefold_shell.errors import ShellError
 from wakefold_shell.exports import name_event, write_calendar
 
 NOON_MS = 1_799_064_000_000  # 2027-01-04T12:00:00.000Z
@@ -87,32 +98,32 @@ def make(rule: CalendarRule, options: Options = Options(), **standing: object) -
     return CalendarRecord("a", "look", rule, target_ms, options, whole)
 
 
-def read_back(text: bytes) -> dict[str, list[int]]:
-    """By UID, the instants (epoch ms) of a year, as recurring-ical-events expands them."""
+def read_back(text: bytes, span: tuple[datetime, datetime]) -> dict[str, list[int]]:
+    """By UID, the instants (epoch ms) of a span, as recurring-ical-events expands them."""
     found = defaultdict(list)
-    for one in recurring_ical_events.of(Calendar.from_ical(text)).between(*YEAR):
+    for one in recurring_ical_events.of(Calendar.from_ical(text)).between(*span):
         start = one.start
         assert isinstance(start, datetime)
         found[str(one["UID"])].append(int(start.timestamp()) * 1000)
     return {uid: sorted(starts) for uid, starts in found.items()}
 
 
-def show(entry: Entry) -> list[int]:
+def show(entry: Entry, span: tuple[datetime, datetime] = YEAR) -> list[int]:
     """The same of one reminder, whatever its events are called."""
-    back = read_back(write_calendar([entry], "s", NOON_MS))
+    back = read_back(write_calendar([entry], "s", NOON_MS), span)
     return sorted(at_ms for starts in back.values() for at_ms in starts)
 
 
-def list_coming(record: Record) -> list[int]:
-    """What is delivered of a record in that year, to the second, were it delivered in time."""
+def list_coming(record: Record, end_ms: int = NOON_MS + 365 * DAY_MS) -> list[int]:
+    """What is delivered of a record by then, to the second, were it delivered in time."""
     found: list[int] = []
     at_ms: int | None = record.scheduled_at_ms
     left = record.options.max_runs
-    until_ms = record.options.until_ms or NOON_MS + 366 * DAY_MS
+    until_ms = min(record.options.until_ms or end_ms, end_ms)
     while at_ms is not None and at_ms <= until_ms and len(found) < (left or 10**6):
         found.append(at_ms - at_ms % 1000)
         at_ms = find_following(record, at_ms)
-    return [one for one in found if one < YEAR[1].timestamp() * 1000]
+    return found
 
 
 def enter(record: Record, count: int = SINGLES, now_ms: int = NOON_MS) -> Entry:
@@ -152,6 +163,26 @@ def test_cron_rules_come_back(zone: str, expression: str) -> None:
     else:
         assert start.encode() in write_calendar([entry], "s", NOON_MS)
         assert show(entry) == list_coming(record)
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(2_000, marks=pytest.mark.long)])
+def test_drawn_expressions_come_back(count: int) -> None:
+    """Any fields, zone and season; what is a rule and what is not are both among them."""
+    as_rules = as_singles = 0
+    for question in draw_questions(count, seed=4):
+        rule = CronRule(parse_cron(question.cron.text).unwrap().canonical, question.zone)
+        if is_canonical(rule):
+            first_ms = ask_wakefold(question)[0]
+            until_ms = first_ms + 40 * DAY_MS
+            options = Options(until_ms=until_ms)
+            record = CalendarRecord("a", "look", rule, first_ms, options, EDITABLE)
+            entry = enter(record, now_ms=question.start_ms)
+            expected = list_coming(record, until_ms)
+            as_singles += entry.repeat is None
+            as_rules += entry.repeat is not None
+            shown = show(entry, (read(first_ms - DAY_MS, "UTC"), read(until_ms + DAY_MS, "UTC")))
+            assert shown == (expected[:SINGLES] if entry.repeat is None else expected), question
+    assert min(as_rules, as_singles) > count / 30
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -316,6 +347,12 @@ def test_a_prompt_of_a_megabyte_is_exported() -> None:
     assert str(shown["DESCRIPTION"]) == prompt
     assert str(shown["SUMMARY"]) == prompt[:120]
     assert time.monotonic() - began < 60
+
+
+def test_without_its_library_one_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "icalendar", None)
+    with pytest.raises(ShellError, match=r"needs the extra 'ics': pip install 'wakefold\[ics\]'"):
+        write_calendar([], "s", NOON_MS)
 
 
 def test_ids_that_differ_have_names_that_differ() -> None:
