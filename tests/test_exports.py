@@ -287,6 +287,9 @@ def test_a_backlog_is_the_one_occurrence_that_is_delivered() -> None:
         "paused": "2027-01-15T09:00:00.000Z",
         "paused early": "2027-01-05T09:00:00.000Z",
     }
+    ended = Options(missed="skip", grace_seconds=300, until_ms=now_ms)
+    assert list_entries(hold(make(daily, ended)), now_ms, 1) == ()
+    assert list_entries(hold(make(daily, ended, paused=True)), now_ms, 1) == ()
     lost = AtRecord("a", "look", NOON_MS, late, EDITABLE)
     assert list_entries(hold(lost), now_ms, 1) == ()
     kept = AtRecord("a", "look", NOON_MS, standing=Standing(version=2, paused=True))

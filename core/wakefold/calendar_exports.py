@@ -89,7 +89,8 @@ def list_entries(ledger: Ledger, now_ms: int, count: int) -> tuple[Entry, ...]:
     found = []
     for record in list_active(ledger):
         first_ms = _find_first(record, now_ms, gate_ms) if can_evaluate(record) else None
-        if first_ms is not None:
+        until_ms = record.options.until_ms
+        if first_ms is not None and (until_ms is None or first_ms <= until_ms):
             found.append(_enter(record, first_ms, count))
     return tuple(found)
 
@@ -100,7 +101,7 @@ def list_unreadable(ledger: Ledger) -> tuple[Record, ...]:
 
 
 def _find_first(record: Record, now_ms: int, gate_ms: int | None) -> int | None:
-    """The occurrence that is delivered next; `None`: it ends before."""
+    """The occurrence that is delivered next, unless the reminder's end comes before."""
     target_ms, grace_seconds = record.scheduled_at_ms, record.options.grace_seconds
     if now_ms < target_ms:
         return target_ms
