@@ -43,7 +43,7 @@ from wakefold.records import (
 )
 from wakefold_laws.strategies import prompts
 from wakefold_shell.errors import ShellError
-from wakefold_shell.exports import name_event, write_calendar
+from wakefold_shell.exports import name_events, write_calendar
 
 NOON_MS = 1_799_064_000_000  # 2027-01-04T12:00:00.000Z
 HOUR_MS = 3_600_000
@@ -129,6 +129,12 @@ def list_coming(record: Record, end_ms: int = NOON_MS + 365 * DAY_MS) -> list[in
 def enter(record: Record, count: int = SINGLES, now_ms: int = NOON_MS) -> Entry:
     (entry,) = list_entries(hold(record), now_ms, count)
     return entry
+
+
+def name_at(schedule_id: str, session_id: str = "s") -> str:
+    """The UID of a one-shot."""
+    (name,) = name_events(Entry(AtRecord(schedule_id, "look", NOON_MS), (NOON_MS,)), session_id)
+    return name
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -238,7 +244,7 @@ def test_an_end_that_is_too_far_to_count_makes_single_events() -> None:
     """More runs than are walked, of a rule with instances that are skipped."""
     far = enter(make(DailyRule("02:30:00.000", "Europe/Berlin"), Options(max_runs=20_000)))
     assert far.repeat is None
-    assert len(far.starts_ms) == SINGLES
+    assert len(far.occurrences_ms) == SINGLES
     whole = enter(make(CronRule("*/15 * * * *", "UTC"), Options(max_runs=20_000)))
     assert whole.repeat is not None
     assert whole.repeat.runs == 20_000
@@ -250,7 +256,7 @@ def test_a_target_that_the_rule_does_not_name_makes_single_events() -> None:
     record = CalendarRecord("a", "look", rule, NOON_MS + HOUR_MS, standing=EDITABLE)
     entry = enter(record, 3)
     assert entry.repeat is None
-    assert [format_instant(one) for one in entry.starts_ms] == [
+    assert [format_instant(one) for one in entry.occurrences_ms] == [
         "2027-01-04T13:00:00.000Z",
         "2027-01-05T08:00:00.000Z",
         "2027-01-06T08:00:00.000Z",
@@ -265,7 +271,7 @@ def test_targets_outside_of_what_zones_are_described_for_make_single_events(targ
     rule = DailyRule("09:00:00.000", "Europe/Berlin")
     record = CalendarRecord("a", "look", rule, target_ms, standing=EDITABLE)
     entry = enter(record, 2, target_ms - 1)
-    assert (entry.repeat, entry.starts_ms) == (None, (target_ms, target_ms + DAY_MS))
+    assert (entry.repeat, entry.occurrences_ms) == (None, (target_ms, target_ms + DAY_MS))
 
 
 def test_a_backlog_is_the_one_occurrence_that_is_delivered() -> None:
@@ -274,11 +280,11 @@ def test_a_backlog_is_the_one_occurrence_that_is_delivered() -> None:
     late = Options(missed="skip", grace_seconds=300)
     daily = DailyRule("09:00:00.000", "UTC")
     starts = {
-        "latest": enter(make(daily), now_ms=now_ms).starts_ms,
-        "skip": enter(make(daily, late), now_ms=now_ms).starts_ms,
-        "in grace": enter(make(daily, late), now_ms=now_ms - 3 * HOUR_MS + 200_000).starts_ms,
-        "paused": enter(make(daily, paused=True), now_ms=now_ms).starts_ms,
-        "paused early": enter(make(daily, paused=True)).starts_ms,
+        "latest": enter(make(daily), now_ms=now_ms).occurrences_ms,
+        "skip": enter(make(daily, late), now_ms=now_ms).occurrences_ms,
+        "in grace": enter(make(daily, late), now_ms=now_ms - 3 * HOUR_MS + 200_000).occurrences_ms,
+        "paused": enter(make(daily, paused=True), now_ms=now_ms).occurrences_ms,
+        "paused early": enter(make(daily, paused=True)).occurrences_ms,
     }
     assert {name: format_instant(one) for name, (one,) in starts.items()} == {
         "latest": "2027-01-14T09:00:00.000Z",
@@ -293,7 +299,7 @@ def test_a_backlog_is_the_one_occurrence_that_is_delivered() -> None:
     lost = AtRecord("a", "look", NOON_MS, late, EDITABLE)
     assert list_entries(hold(lost), now_ms, 1) == ()
     kept = AtRecord("a", "look", NOON_MS, standing=Standing(version=2, paused=True))
-    assert enter(kept, now_ms=now_ms).starts_ms == (NOON_MS,)
+    assert enter(kept, now_ms=now_ms).occurrences_ms == (NOON_MS,)
 
 
 def test_the_end_of_the_calendar_is_an_end() -> None:
@@ -301,7 +307,7 @@ def test_the_end_of_the_calendar_is_an_end() -> None:
     last_ms = parse_instant("9999-12-31T00:00:00.000Z")
     assert last_ms is not None
     entry = enter(EveryRecord("a", "look", 86_400, last_ms))
-    assert (entry.repeat, entry.starts_ms) == (None, (last_ms,))
+    assert (entry.repeat, entry.occurrences_ms) == (None, (last_ms,))
     (shown,) = Calendar.from_ical(write_calendar([entry], "s", NOON_MS)).events
     assert shown.start.year == 9999
 
@@ -334,8 +340,8 @@ def test_any_prompt_and_id_can_be_exported(prompt: str) -> None:
     records = [AtRecord(one, prompt, NOON_MS + HOUR_MS) for one in ids]
     text = write_calendar(list_entries(hold(*records), NOON_MS, 1), prompt, NOON_MS)
     shown = {str(one["UID"]): one for one in Calendar.from_ical(text).events}
-    assert list(shown) == [name_event(prompt, one.id) for one in records]
-    description = str(shown[name_event(prompt, prompt)]["DESCRIPTION"])
+    assert list(shown) == [name_at(one.id, prompt) for one in records]
+    description = str(shown[name_at(prompt, prompt)]["DESCRIPTION"])
     if prompt.isascii() and prompt.isprintable():
         assert description == prompt
     assert max(map(len, text.split(b"\r\n"))) <= 75
@@ -361,8 +367,8 @@ def test_without_its_library_one_sentence_names_the_extra(monkeypatch: pytest.Mo
 def test_ids_that_differ_have_names_that_differ() -> None:
     """Also where no calendar could spell them."""
     ids = ["a", "\ud800", "\\ud800", "\ufffd", "\U0001f600", "\u1f600", "a.1", "ä"]
-    assert len({name_event("s", one) for one in ids}) == len(ids)
-    assert all(name_event("s", one).isascii() for one in ids)
+    assert len({name_at(one) for one in ids}) == len(ids)
+    assert all(name_at(one).isascii() for one in ids)
 
 
 # The command.
@@ -393,18 +399,21 @@ def test_the_command_writes_a_file_and_lists_what_is_in_it(tmp_path: Path) -> No
     told = wakefold_json("export", "--ics", path, "-o", place, "--occurrences", "2", *now)
     assert told["file"] == str(place)
     assert (told["leftOut"], told["warnings"]) == ([], [])
-    assert [(one["id"], one["uid"], one["kind"]) for one in told["reminders"]] == [
+    assert [(one["id"], one["uids"][0], one["kind"]) for one in told["reminders"]] == [
         ("one", "one@session-test", "at"),
-        ("rate", "rate@session-test", "every"),
+        ("rate", "rate/2027-01-04T12:05:00.000Z@session-test", "every"),
         ("a", "a@session-test", "daily"),
         ("b", "b@session-test", "daily"),
     ]
-    assert told["reminders"][1]["starts"] == ["2027-01-04T12:05:00.000Z", "2027-01-04T12:10:01.000Z"]
+    assert told["reminders"][1]["occurrences"] == [
+        "2027-01-04T12:05:00.000Z",
+        "2027-01-04T12:10:01.000Z",
+    ]
     assert told["reminders"][2]["rule"] == "FREQ=DAILY;UNTIL=20371231T013000Z"
     assert told["reminders"][3]["movedTo"] == "2027-01-05T02:30:00.000Z"
     text = place.read_bytes()
     shown = [str(one["UID"]) for one in Calendar.from_ical(text).events]
-    assert shown == ["one@session-test", "rate@session-test", "rate.1@session-test"] + [
+    assert shown == ["one@session-test", *told["reminders"][1]["uids"]] + [
         f"{name}@session-test" for name in "abb"
     ]
     assert text.count(b"STATUS:TENTATIVE") == 1

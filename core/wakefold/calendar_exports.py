@@ -1,8 +1,8 @@
 """What a calendar shows of a session's reminders: starts, and the rules of iCalendar that fit exactly.
 
 This module decides which reminders repeat by one rule of RFC 5545, where that rule ends and which of
-its instances the clocks skip; whatever no such rule says exactly comes as single starts, so many at
-most. It refuses to know bytes, files and libraries, and it changes nothing.
+its instances the clocks skip; whatever no such rule says exactly comes as single occurrences,
+so many at most. It refuses to know bytes, files and libraries, and it changes nothing.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ class Repeat(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """A reminder as a calendar shows it: its starts, the only one being the first where it repeats.
+    """A reminder as a calendar shows it: its occurrences, of which a rule has the first one alone.
 
     `zone` is the one that a rule repeats in. `moved_ms` is where a pending snooze has moved the first
-    instance of a rule.
+    occurrence.
     """
 
     record: Record
-    starts_ms: tuple[int, ...]
+    occurrences_ms: tuple[int, ...]
     repeat: Repeat | None = None
     zone: str = "UTC"
     moved_ms: int | None = None
@@ -82,8 +82,9 @@ class Entry(Struct, frozen=True):
 def list_entries(ledger: Ledger, now_ms: int, count: int) -> tuple[Entry, ...]:
     """What a calendar shows of the active reminders, in create order.
 
-    A backlog is shown as the one occurrence that is delivered of it. At most `count` single starts
-    stand for a reminder. What this tz database cannot evaluate is left out (`list_unreadable`).
+    A backlog is shown as the one occurrence that is delivered of it. At most `count` occurrences stand
+    for a reminder that has no rule. What this tz database cannot evaluate is left out
+    (`list_unreadable`).
     """
     gate_ms = find_gate(ledger.profile, ledger.last_accepted_at_ms)
     found = []
@@ -121,20 +122,19 @@ def _enter(record: Record, first_ms: int, count: int) -> Entry:
     if repeat is not None:
         zone = record.rule.time_zone if isinstance(record, CalendarRecord) else "UTC"
         return Entry(record, (first_ms,), repeat, zone, moved_ms)
-    starts_ms = _list_starts(record, first_ms, count)
-    return Entry(record, starts_ms if moved_ms is None else (moved_ms, *starts_ms[1:]))
+    return Entry(record, _list_singles(record, first_ms, count), moved_ms=moved_ms)
 
 
-def _list_starts(record: Record, first_ms: int, count: int) -> tuple[int, ...]:
+def _list_singles(record: Record, first_ms: int, count: int) -> tuple[int, ...]:
     """The occurrences from the first on that its options leave, so many at most."""
     left, until_ms = _count_left(record), record.options.until_ms
-    starts_ms, at_ms = [first_ms], find_following(record, first_ms)
-    while at_ms is not None and len(starts_ms) < min(count, left or count):
+    found, at_ms = [first_ms], find_following(record, first_ms)
+    while at_ms is not None and len(found) < min(count, left or count):
         if until_ms is not None and at_ms > until_ms:
             break
-        starts_ms.append(at_ms)
+        found.append(at_ms)
         at_ms = find_following(record, at_ms)
-    return tuple(starts_ms)
+    return tuple(found)
 
 
 def _count_left(record: Record) -> int | None:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 from wakefold.calendar_exports import HORIZON_MS, Entry, Repeat
+from wakefold.instants import format_instant
+from wakefold.records import is_recurring
 from wakefold_shell.errors import ShellError
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def write_calendar(entries: Sequence[Entry], session_id: str, now_ms: int) -> by
     for entry in entries:
         for event in _list_events(event_class, entry, session_id, now_ms):
             calendar.add_component(event)
-    zoned = [entry.starts_ms[0] for entry in entries if entry.zone != "UTC"]
+    zoned = [entry.occurrences_ms[0] for entry in entries if entry.zone != "UTC"]
     if zoned:
         year = _read(min(zoned)).year - 1  # the offset at the first start is an older change's
         calendar.add_missing_timezones(date(year, 1, 1), _read(HORIZON_MS).date())
@@ -47,10 +49,12 @@ def write_calendar(entries: Sequence[Entry], session_id: str, now_ms: int) -> by
     return text
 
 
-def name_event(session_id: str, schedule_id: str, number: int = 0) -> str:
-    """The UID of an event: of the only one of a reminder, or of one of several."""
-    head = f"{_escape(schedule_id)}.{number}" if number else _escape(schedule_id)
-    return f"{head}@{_escape(session_id)}"
+def name_events(entry: Entry, session_id: str) -> list[str]:
+    """The UIDs of a reminder's events; where a repeating one has no rule, by their occurrences."""
+    name, session = _escape(entry.record.id), _escape(session_id)
+    if entry.repeat is not None or not is_recurring(entry.record):
+        return [f"{name}@{session}"]
+    return [f"{name}/{format_instant(at_ms)}@{session}" for at_ms in entry.occurrences_ms]
 
 
 def show_rule(repeat: Repeat) -> str:
@@ -79,12 +83,13 @@ def _name_parts(repeat: Repeat) -> dict[str, Any]:
 
 def _list_events(made: type[Event], entry: Entry, session_id: str, now_ms: int) -> list[Event]:
     """The event of a rule, with one more for a moved instance; else one for each start."""
-    record, repeat = entry.record, entry.repeat
+    record, repeat, moved_ms = entry.record, entry.repeat, entry.moved_ms
+    names = name_events(entry, session_id)
 
-    def make(start: datetime, number: int = 0, recurrence_id: datetime | None = None) -> Event:
+    def make(name: str, start: datetime, recurrence_id: datetime | None = None) -> Event:
         prompt = _clean(record.prompt)
         event = made.new(
-            uid=name_event(session_id, record.id, number),
+            uid=name,
             summary=_clean(record.options.title or prompt.partition("\n")[0])[:SUMMARY_CHARACTERS_MAX],
             description=prompt,
             start=start,
@@ -97,17 +102,19 @@ def _list_events(made: type[Event], entry: Entry, session_id: str, now_ms: int) 
         return event
 
     if repeat is None:
-        return [make(_read(start_ms), number) for number, start_ms in enumerate(entry.starts_ms)]
+        occurrences_ms = entry.occurrences_ms
+        starts_ms = occurrences_ms if moved_ms is None else (moved_ms, *occurrences_ms[1:])
+        return [make(name, _read(at_ms)) for name, at_ms in zip(names, starts_ms, strict=True)]
     zone = UTC if entry.zone == "UTC" else ZoneInfo(entry.zone)
-    start = _read(entry.starts_ms[0]).astimezone(zone)
-    event = make(start)
+    start = _read(entry.occurrences_ms[0]).astimezone(zone)
+    event = make(names[0], start)
     event.add("rrule", _name_parts(repeat))
     if repeat.skipped:
         skipped = (datetime.fromisoformat(local) for local in repeat.skipped)
         event.add("exdate", [local.replace(tzinfo=zone) for local in skipped])
-    if entry.moved_ms is None:
+    if moved_ms is None:
         return [event]
-    return [event, make(_read(entry.moved_ms).astimezone(zone), recurrence_id=start)]
+    return [event, make(names[0], _read(moved_ms).astimezone(zone), recurrence_id=start)]
 
 
 def _read(instant_ms: int) -> datetime:
@@ -116,8 +123,8 @@ def _read(instant_ms: int) -> datetime:
 
 
 def _escape(text: str) -> str:
-    """An id as ASCII, so that no two are the same."""
-    return json.dumps(text)[1:-1]
+    """An id as ASCII without `/` and `@`, so that no two names are the same."""
+    return json.dumps(text)[1:-1].replace("/", "\\u002f").replace("@", "\\u0040")
 
 
 def _clean(text: str) -> str:

@@ -25,7 +25,7 @@ from wakefold_shell.cli.output import print_json, show_text
 from wakefold_shell.cli.progress import watch
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.errors import ShellError, explain_os_error, show_path
-from wakefold_shell.exports import name_event, show_rule, write_calendar
+from wakefold_shell.exports import name_events, show_rule, write_calendar
 from wakefold_shell.files import put_file
 from wakefold_shell.stores.journals import fold_journal, open_journal
 
@@ -91,13 +91,13 @@ def _put(place: Path, text: bytes) -> None:
 
 
 def _encode(entry: Entry, session_id: str) -> dict[str, Any]:
-    """What the file says of a reminder: a rule with its first start, or each single start."""
+    """What the file says of a reminder: a rule with its first occurrence, or each of several."""
     repeat, moved_ms = entry.repeat, entry.moved_ms
     return {
         "id": entry.record.id,
-        "uid": name_event(session_id, entry.record.id),
+        "uids": name_events(entry, session_id),
         "kind": kind_of(entry.record),
-        "starts": list(map(format_instant, entry.starts_ms)),
+        "occurrences": list(map(format_instant, entry.occurrences_ms)),
         "timeZone": entry.zone,
         "rule": None if repeat is None else show_rule(repeat),
         "skipped": [] if repeat is None else list(repeat.skipped),
