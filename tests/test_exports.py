@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -42,7 +41,6 @@ from wakefold.records import (
     Standing,
 )
 from wakefold_laws.strategies import prompts
-from wakefold_shell.errors import ShellError
 from wakefold_shell.exports import name_events, write_calendar
 
 NOON_MS = 1_799_064_000_000  # 2027-01-04T12:00:00.000Z
@@ -358,16 +356,11 @@ def test_a_prompt_of_a_megabyte_is_exported() -> None:
     assert time.monotonic() - began < 60
 
 
-def test_without_its_library_one_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "icalendar", None)
-    with pytest.raises(ShellError, match=r"needs the extra 'ics': pip install 'wakefold\[ics\]'"):
-        write_calendar([], "s", NOON_MS)
-
-
 def test_ids_that_differ_have_names_that_differ() -> None:
     """Also where no calendar could spell them."""
-    ids = ["a", "\ud800", "\\ud800", "\ufffd", "\U0001f600", "\u1f600", "a.1", "ä"]
+    ids = ["a", "\ud800", "\\ud800", "\ufffd", "\U0001f600", "\u1f600", "ä", "a/b", "a%2Fb", "a\\Nb"]
     assert len({name_at(one) for one in ids}) == len(ids)
+    assert name_at("a@b", "c") != name_at("a", "b@c")
     assert all(name_at(one).isascii() for one in ids)
 
 
@@ -441,3 +434,22 @@ def test_what_cannot_be_exported_is_told(tmp_path: Path) -> None:
     told = wakefold("export", "--ics", mars)
     assert (told.returncode, told.stderr) == (0, "wakefold: a is left out: its zone is unknown here.\n")
     assert wakefold_json("export", "--ics", mars)["leftOut"] == ["a"]
+
+
+def test_without_the_extra_it_says_which_one(tmp_path: Path) -> None:
+    """A module of its name that cannot be imported stands in the way."""
+    (tmp_path / "icalendar.py").write_text("raise ModuleNotFoundError\n")
+    done = wakefold("export", "--ics", tmp_path / "s", PYTHONPATH=str(tmp_path))
+    sentence = "wakefold: a calendar file needs the extra 'ics': pip install 'wakefold[ics]'.\n"
+    assert (done.returncode, done.stderr) == (1, sentence)
+    assert wakefold("export", "--help", PYTHONPATH=str(tmp_path)).returncode == 0
+
+
+@pytest.mark.parametrize("prompt", ["C:\\New\\nets", "a\\\\Nb", "\\N", "x\\;y\\,z", "\\", "one\ntwo"])
+def test_a_backslash_stays_one(prompt: str) -> None:
+    """Also before an N, which the library writes as a line break."""
+    (shown,) = Calendar.from_ical(
+        write_calendar([enter(AtRecord("a", prompt, NOON_MS + 1))], "s", NOON_MS)
+    ).events
+    assert str(shown["DESCRIPTION"]) == prompt
+    assert str(shown["SUMMARY"]) == prompt.partition("\n")[0]

@@ -1,26 +1,24 @@
 """A session's reminders as an iCalendar file (RFC 5545), for calendars of people.
 
 This module decides how what the core lists (`wakefold.calendar_exports`) is spelled. The bytes are the
-library's, of the extra `ics`, which is imported when something is exported. It refuses to choose which
+library's, of the extra `ics`, without which this module cannot be imported. It refuses to choose which
 reminders are shown, and when.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
+
+from icalendar import Calendar, Event, vRecur, vText
 
 from wakefold.calendar_exports import HORIZON_MS, Entry, Repeat
 from wakefold.instants import format_instant
 from wakefold.records import is_recurring
-from wakefold_shell.errors import ShellError
-
-if TYPE_CHECKING:
-    from icalendar import Calendar, Event
 
 SUMMARY_CHARACTERS_MAX: Final = 120
 """As long as a title may be: of a longer first line only the beginning is the event's summary."""
@@ -31,15 +29,22 @@ _BREAK: Final = re.compile("\r\n?|[\u2028\u2029\x85\v\f]")
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
+class _Text(vText):
+    """Text in which a backslash before an N stays one; the library writes it as a line break."""
+
+    def to_ical(self) -> bytes:
+        """The escaped text."""
+        return b"\\\\N".join(vText(part).to_ical() for part in self.split("\\N"))
+
+
 def write_calendar(entries: Sequence[Entry], session_id: str, now_ms: int) -> bytes:
-    """The file, UTF-8 with CRLF; instants to the whole second. `ShellError` without the extra.
+    """The file, UTF-8 with CRLF; instants to the whole second.
 
     An event's UID is made of session and id, so that a later file brings each event up to date.
     """
-    calendar_class, event_class = _require_classes()
-    calendar = calendar_class.new(prodid="-//wakefold//reminders//EN", uid=_escape(session_id))
+    calendar = Calendar.new(prodid="-//wakefold//reminders//EN", uid=_escape(session_id))
     for entry in entries:
-        for event in _list_events(event_class, entry, session_id, now_ms):
+        for event in _list_events(entry, session_id, now_ms):
             calendar.add_component(event)
     zoned = [entry.occurrences_ms[0] for entry in entries if entry.zone != "UTC"]
     if zoned:
@@ -59,8 +64,6 @@ def name_events(entry: Entry, session_id: str) -> list[str]:
 
 def show_rule(repeat: Repeat) -> str:
     """A rule as its line in the file has it."""
-    from icalendar import vRecur  # noqa: PLC0415 - as below
-
     line: bytes = vRecur(_name_parts(repeat)).to_ical()  # type: ignore[no-untyped-call]  # the library's
     return line.decode()
 
@@ -81,22 +84,23 @@ def _name_parts(repeat: Repeat) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if value is not None and value != []}
 
 
-def _list_events(made: type[Event], entry: Entry, session_id: str, now_ms: int) -> list[Event]:
+def _list_events(entry: Entry, session_id: str, now_ms: int) -> list[Event]:
     """The event of a rule, with one more for a moved instance; else one for each start."""
     record, repeat, moved_ms = entry.record, entry.repeat, entry.moved_ms
     names = name_events(entry, session_id)
 
     def make(name: str, start: datetime, recurrence_id: datetime | None = None) -> Event:
         prompt = _clean(record.prompt)
-        event = made.new(
+        summary = _clean(record.options.title or "") or prompt.partition("\n")[0]
+        event = Event.new(
             uid=name,
-            summary=_clean(record.options.title or prompt.partition("\n")[0])[:SUMMARY_CHARACTERS_MAX],
-            description=prompt,
             start=start,
             stamp=_read(now_ms),
             sequence=record.standing.revision,
             recurrence_id=recurrence_id,
         )
+        event.add("summary", _Text(summary[:SUMMARY_CHARACTERS_MAX]))
+        event.add("description", _Text(prompt))
         if record.standing.paused:
             event.add("status", "TENTATIVE")
         return event
@@ -124,21 +128,10 @@ def _read(instant_ms: int) -> datetime:
 
 def _escape(text: str) -> str:
     """An id as ASCII without `/` and `@`, so that no two names are the same."""
-    return json.dumps(text)[1:-1].replace("/", "\\u002f").replace("@", "\\u0040")
+    return quote(text, safe="", errors="surrogatepass")
 
 
 def _clean(text: str) -> str:
     """Text that any calendar takes: one kind of line break, U+FFFD for what is no character."""
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return _CONTROL.sub("\ufffd", _BREAK.sub("\n", joined))
-
-
-def _require_classes() -> tuple[type[Calendar], type[Event]]:
-    """The library, or one sentence that names the extra."""
-    try:
-        from icalendar import Calendar, Event  # noqa: PLC0415 - an extra, and only for those who need it
-    except ModuleNotFoundError as error:
-        raise ShellError(
-            "a calendar file needs the extra 'ics': pip install 'wakefold[ics]'."
-        ) from error
-    return Calendar, Event

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +26,6 @@ from wakefold_shell.cli.output import print_json, show_text
 from wakefold_shell.cli.progress import watch
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.errors import ShellError, explain_os_error, show_path
-from wakefold_shell.exports import name_events, show_rule, write_calendar
 from wakefold_shell.files import put_file
 from wakefold_shell.stores.journals import fold_journal, open_journal
 
@@ -57,6 +57,7 @@ def export(  # noqa: PLR0913 - one per option
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """Write the active reminders as an iCalendar file, for the calendars of people."""
+    exports = _load_exports()
     if not ics:
         raise typer.BadParameter("say --ics: it is the only format")
     now_ms = choose_clock(now).read_ms()
@@ -66,20 +67,31 @@ def export(  # noqa: PLR0913 - one per option
     entries, session_id = list_entries(ledger, now_ms, occurrences), opened.header.id
     left_out = [record.id for record in list_unreadable(ledger)]
     warnings += [f"{show_text(name)} is left out: its zone is unknown here." for name in left_out]
-    text = write_calendar(entries, session_id, now_ms)
+    text = exports.write_calendar(entries, session_id, now_ms)
     if output is not None:
         _put(output, text)
     for sentence in () if as_json else warnings:
         say(sentence)
     if as_json:
         written = {"calendar": text.decode()} if output is None else {"file": show_path(output)}
-        rows = [_encode(entry, session_id) for entry in entries]
+        rows = [_encode(entry, session_id, exports) for entry in entries]
         print_json({**written, "reminders": rows, "leftOut": left_out, "warnings": warnings})
     elif output is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(text)
     else:
         print_line(f"{len(entries)} of {len(entries) + len(left_out)} reminders in {show_path(output)}")
+
+
+def _load_exports() -> ModuleType:
+    """What writes the file, or one sentence that names the extra."""
+    try:
+        from wakefold_shell import exports  # noqa: PLC0415 - imports the extra
+    except ModuleNotFoundError as error:
+        raise ShellError(
+            "a calendar file needs the extra 'ics': pip install 'wakefold[ics]'."
+        ) from error
+    return exports
 
 
 def _put(place: Path, text: bytes) -> None:
@@ -90,16 +102,16 @@ def _put(place: Path, text: bytes) -> None:
         raise ShellError(f"{show_path(place)}: {why}; name another file with --output.") from error
 
 
-def _encode(entry: Entry, session_id: str) -> dict[str, Any]:
+def _encode(entry: Entry, session_id: str, exports: ModuleType) -> dict[str, Any]:
     """What the file says of a reminder: a rule with its first occurrence, or each of several."""
     repeat, moved_ms = entry.repeat, entry.moved_ms
     return {
         "id": entry.record.id,
-        "uids": name_events(entry, session_id),
+        "uids": exports.name_events(entry, session_id),
         "kind": kind_of(entry.record),
         "occurrences": list(map(format_instant, entry.occurrences_ms)),
         "timeZone": entry.zone,
-        "rule": None if repeat is None else show_rule(repeat),
+        "rule": None if repeat is None else exports.show_rule(repeat),
         "skipped": [] if repeat is None else list(repeat.skipped),
         "movedTo": None if moved_ms is None else format_instant(moved_ms),
     }
