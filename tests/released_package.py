@@ -15,9 +15,12 @@ _FLAGS: Final = (
 )
 
 
-def install_package(directory: Path) -> str | None:
-    """Install the package into a directory, by npm; why not in one sentence, where that fails."""
-    shutil.copytree(INTERPLAY, directory, dirs_exist_ok=True)
+def install_package(directory: Path, source: Path = INTERPLAY) -> str | None:
+    """Install a package into a directory, by npm; why not in one sentence, where that fails.
+
+    `source` is copied there first: its `package.json` names what is installed.
+    """
+    shutil.copytree(source, directory, dirs_exist_ok=True)
     return install_from_npm(directory, "the released JavaScript package")
 
 

@@ -16,6 +16,8 @@ import pytest
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser
 
+from wakefold.calendar_rules import CronRule, WeeklyRule
+from wakefold.edits import Changes, NewRule, Snooze, StatedDispatch, Update
 from wakefold.effects import Effect
 from wakefold.events import (
     AfterRecord,
@@ -27,6 +29,7 @@ from wakefold.events import (
     EveryRecord,
     encode_change,
 )
+from wakefold.records import EDITABLE, AtRule, CalendarRecord, Options
 from wakefold.rejections import LogRule, Rejection
 from wakefold.rule_faults import RuleFault
 from wakefold.signals import Signal
@@ -116,16 +119,22 @@ def test_the_readmes_example_has_about_twenty_lines() -> None:
 def test_every_stored_field_is_documented() -> None:
     """The records page names each key that a change can hold."""
     page = (ROOT / "docs/records.md").read_text("utf-8")
+    whole = Options("x", max_runs=1, until_ms=0, missed="skip", grace_seconds=300)
     changes: list[Change] = [
         Create(schedule=AfterRecord("a", "x", 1, 0)),
         Create(schedule=AtRecord("a", "x", 0)),
         Create(schedule=EveryRecord("a", "x", 300, 0)),
         Delete(id="a"),
         Dispatch(id="a", accepted_at_ms=0),
+        Create(CalendarRecord("a", "x", WeeklyRule((1,), "09:00:00.000", "UTC"), 0, whole, EDITABLE)),
+        Create(CalendarRecord("a", "x", CronRule("0 9 * * *", "UTC"), 0, standing=EDITABLE)),
+        StatedDispatch("a", 0, 0, 1),
+        Snooze("a", 1),
+        Update("a", Changes(prompt="x", rule=NewRule(AtRule(), 0))),
     ]
     for change in changes:
         data = encode_change(change)
-        nested = data.get("schedule", {})
+        nested = data.get("schedule", data.get("changes", {}))
         assert isinstance(nested, dict)
         for key in [*data, *nested]:
             assert f"`{key}`" in page

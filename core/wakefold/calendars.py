@@ -12,7 +12,7 @@ from typing import Final
 
 from whenever import Instant, PlainDateTime, Time
 
-from wakefold.wall_patterns import WallPattern, list_dates, list_dates_back
+from wakefold.wall_patterns import DAY_MS, WallPattern, list_dates, list_dates_back
 from wakefold.zones import Resolved, Skipped, resolve_local
 
 _CHANGE_HOURS_MAX: Final = 26  # clocks were never set further at once: a whole day, over the date line
@@ -51,6 +51,24 @@ def find_latest(pattern: WallPattern, zone: str, until_ms: int) -> int | None:
     local = (date.at(time) for date in list_dates_back(pattern, start.date()) for time in times)
     gone = _resolve((one for one in local if one <= start), zone)
     return next((at_ms for at_ms in gone if at_ms <= until_ms), None)
+
+
+def list_skipped(pattern: WallPattern, zone: str, after_ms: int, until_ms: int) -> Iterator[str]:
+    """The local times (`2027-03-28T02:30:00`) that the clocks skip on dates between two instants."""
+    start, end = (_read_local(at_ms, zone).date() for at_ms in (after_ms, until_ms))
+    times = list(map(_make_time, pattern.times_ms))
+    dates = list_dates(pattern, start)
+    while (date := next(dates, None)) is not None and date <= end:
+        noon_ms = date.at(Time(12)).assume_utc().timestamp(unit="millisecond")
+        if _find_offset(noon_ms - 2 * DAY_MS, zone) < _find_offset(noon_ms + 2 * DAY_MS, zone):
+            for local in (date.at(time) for time in times):
+                if isinstance(resolve_local(local, zone), Skipped):
+                    yield local.format_iso(unit="second")
+
+
+def _find_offset(instant_ms: int, zone: str) -> float:
+    """How far (seconds) a zone's clocks are ahead of UTC."""
+    return Instant.from_timestamp(instant_ms, unit="millisecond").to_tz(zone).offset.total("seconds")
 
 
 def _resolve(local: Iterable[PlainDateTime], zone: str) -> Iterator[int]:

@@ -126,6 +126,11 @@ COMMANDS: Final = {
         "convert",
         "Write a session into a new directory as another store, every line as it is.",
     ),
+    "export": Entry(
+        "exporting",
+        "export",
+        "Write the active reminders as an iCalendar file, for the calendars of people.",
+    ),
     "simulate": Entry(
         "simulating",
         "simulate",
