@@ -41,6 +41,9 @@ CalendarKind = Literal["daily", "weekly", "cron"]
 CALENDAR_KINDS: Final[tuple[CalendarKind, ...]] = ("daily", "weekly", "cron")
 """The selectors of a request that are calendar rules."""
 
+ANY_ZONE: Final = RequestZone(implied="UTC", session_time_zone="UTC")
+"""For whoever asks of a rule everything but the zone that it leaves out."""
+
 _Shaped = Result[Callable[[str], CalendarRule], Rejection]
 _KEYS: Final[dict[CalendarKind, frozenset[str]]] = {
     "daily": frozenset({"time"}),

@@ -33,11 +33,10 @@ def find_next(pattern: WallPattern, zone: str, after_ms: int) -> int | None:
 def list_left_out(pattern: WallPattern, zone: str, occurrence_ms: int) -> list[PlainDateTime]:
     """The local times that the clocks skip between an occurrence and the one before it, in order."""
     start = _read_local(occurrence_ms, zone)
-    times = [_make_time(time_ms) for time_ms in reversed(pattern.times_ms)]
-    local = (date.at(time) for date in list_dates_back(pattern, start.date()) for time in times)
-    before = (one for one in local if one < start)
     skipped: list[PlainDateTime] = []
-    for one in before:
+    for one in _list_back(pattern, start):
+        if one == start:
+            continue
         if not isinstance(resolve_local(one, zone), Skipped):
             break
         skipped.append(one)
@@ -47,9 +46,7 @@ def list_left_out(pattern: WallPattern, zone: str, occurrence_ms: int) -> list[P
 def find_latest(pattern: WallPattern, zone: str, until_ms: int) -> int | None:
     """The last occurrence at or before an instant; `None` if there is none since year 1."""
     start = max(_read_local(until_ms, zone), _read_ahead(until_ms, zone))
-    times = [_make_time(time_ms) for time_ms in reversed(pattern.times_ms)]
-    local = (date.at(time) for date in list_dates_back(pattern, start.date()) for time in times)
-    gone = _resolve((one for one in local if one <= start), zone)
+    gone = _resolve(_list_back(pattern, start), zone)
     return next((at_ms for at_ms in gone if at_ms <= until_ms), None)
 
 
@@ -64,6 +61,13 @@ def list_skipped(pattern: WallPattern, zone: str, after_ms: int, until_ms: int) 
             for local in (date.at(time) for time in times):
                 if isinstance(resolve_local(local, zone), Skipped):
                     yield local.format_iso(unit="second")
+
+
+def _list_back(pattern: WallPattern, start: PlainDateTime) -> Iterator[PlainDateTime]:
+    """The local times that match, from one on backwards."""
+    times = [_make_time(time_ms) for time_ms in reversed(pattern.times_ms)]
+    local = (date.at(time) for date in list_dates_back(pattern, start.date()) for time in times)
+    return (one for one in local if one <= start)
 
 
 def _find_offset(instant_ms: int, zone: str) -> float:

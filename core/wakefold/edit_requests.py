@@ -17,7 +17,7 @@ from wakefold.edits import Edit, NewRule, Pause, Resume, Snooze, Update
 from wakefold.events import Json
 from wakefold.implied_zones import RequestZone
 from wakefold.instants import is_trimmed, read_safe_integer
-from wakefold.ledger import Ledger, list_active
+from wakefold.ledger import Ledger, find_active
 from wakefold.occurrences import can_evaluate, find_following
 from wakefold.option_requests import (
     NOTHING_ASKED,
@@ -132,8 +132,7 @@ def make_edit(
     request: UpdateRequest, ledger: Ledger, now_ms: int, zone: RequestZone
 ) -> Result[Edit | Unchanged, Rejection]:
     """The change that a request comes to at one clock sample, or why nothing is changed."""
-    active = {record.id: record for record in list_active(ledger)}
-    record = active.get(request.id)
+    record = find_active(ledger, request.id)
     if record is None:
         ended = request.id in ledger.seen_ids
         return Success(Unchanged("schedule_ended" if ended else "schedule_not_found"))

@@ -13,11 +13,10 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from wakefold.calendar_requests import CALENDAR_KINDS, read_calendar_rule
+from wakefold.calendar_requests import ANY_ZONE, CALENDAR_KINDS, read_calendar_rule
 from wakefold.calendar_rules import find_rule_spacing
 from wakefold.events import Event, Json
 from wakefold.guard_config import GuardConfig, QuietHours
-from wakefold.implied_zones import RequestZone
 from wakefold.instants import MAX_INSTANT_MS
 from wakefold.ledger import Ledger, find_shortest_interval, list_active
 from wakefold.outcomes import either
@@ -71,9 +70,6 @@ def admit(
     return None if asked is None or asked >= floor else Refusal("SCHEDULE_TOO_FREQUENT", floor, asked)
 
 
-_ANY_ZONE: Final = RequestZone(implied="UTC", session_time_zone="UTC")
-
-
 def _find_interval(arguments: Json) -> float | None:
     """The seconds between repeats that are asked for, if that can be read; the tool judges the rest."""
     every = arguments.get("every_seconds")
@@ -81,7 +77,7 @@ def _find_interval(arguments: Json) -> float | None:
         return every
     for kind in CALENDAR_KINDS:
         if kind in arguments:
-            rule = read_calendar_rule(kind, arguments[kind], _ANY_ZONE)
+            rule = read_calendar_rule(kind, arguments[kind], ANY_ZONE)
             return either(rule, find_rule_spacing, lambda _: None)
     return None
 

@@ -149,6 +149,14 @@ def list_active(ledger: Ledger) -> tuple[Record, ...]:
     return tuple(record for record in records if not is_recurring(record))
 
 
+def find_active(ledger: Ledger, schedule_id: str) -> Record | None:
+    """The active record of an id, without a look at the others."""
+    record = ledger.records.get(schedule_id)
+    if record is None or not is_recurring(record):
+        return record
+    return None if is_exhausted(ledger.profile, ledger.last_accepted_at_ms) else record
+
+
 def find_shortest_interval(ledger: Ledger) -> int | None:
     """An interval (seconds) that no active recurring record comes faster than; `None`: there is none.
 

@@ -15,11 +15,11 @@ from returns.result import Failure, Result, Success
 from wakefold.edits import Changes
 from wakefold.events import Json
 from wakefold.implied_zones import RequestZone
-from wakefold.instants import read_safe_integer, trim
+from wakefold.instants import trim
 from wakefold.records import Missed, Record
 from wakefold.rejections import InvalidRule, LogFault, NotFuture, Rejection, TimeOutOfRange, shorten
 from wakefold.rule_faults import RuleFault
-from wakefold.stored_records import TITLE_CHARACTERS_MAX
+from wakefold.stored_records import read_max_runs, read_missed, read_title
 from wakefold.stored_values import read_interval_seconds
 from wakefold.times import resolve_at
 from wakefold.transitions import check_options
@@ -43,7 +43,7 @@ NOTHING_ASKED: Final = AskedOptions()
 
 
 def read_options(fields: Json, *, nullable: bool) -> Result[AskedOptions, Rejection]:
-    """The options among arguments; what `until` says is looked at later, by `read_instant`."""
+    """The options among arguments; what `until` says is looked at later, by `resolve_options`."""
     read: dict[str, object] = {}
     for name in OPTION_NAMES:
         if name not in fields:
@@ -58,10 +58,10 @@ def read_options(fields: Json, *, nullable: bool) -> Result[AskedOptions, Reject
             read[name] = value
             continue
         fault, read_value = _READERS[name]
-        found = read_value(value)
-        if found is None:
+        try:
+            read[name] = read_value(value, "$")
+        except LogFault:
             return Failure(InvalidRule(fault=fault, value=shorten(value)))
-        read[name] = found
     return Success(AskedOptions(**read))  # type: ignore[arg-type]  # each was read as its field's type
 
 
@@ -117,32 +117,15 @@ def is_local(value: object) -> bool:
     return isinstance(value, dict) and "time_zone" not in value
 
 
-def _read_title(value: object) -> str | None:
-    title = trim(value) if isinstance(value, str) else ""
-    return title if 0 < len(title) <= TITLE_CHARACTERS_MAX else None
+def _read_trimmed_title(value: object, path: str) -> str:
+    return read_title(trim(value) if isinstance(value, str) else value, path)
 
 
-def _read_max_runs(value: object) -> int | None:
-    runs = read_safe_integer(value)
-    return None if runs is None or runs < 1 else runs
-
-
-def _read_missed(value: object) -> Missed | None:
-    return value if value == "latest" or value == "skip" else None  # noqa: PLR1714 - told apart by type
-
-
-def _read_grace_seconds(value: object) -> int | None:
-    try:
-        return read_interval_seconds(value, "$")
-    except LogFault:
-        return None
-
-
-_READERS: Final[dict[str, tuple[RuleFault, Callable[[object], object]]]] = {
-    "title": ("title", _read_title),
-    "max_runs": ("max_runs", _read_max_runs),
-    "missed": ("missed", _read_missed),
-    "grace_seconds": ("grace_seconds", _read_grace_seconds),
+_READERS: Final[dict[str, tuple[RuleFault, Callable[[object, str], object]]]] = {
+    "title": ("title", _read_trimmed_title),
+    "max_runs": ("max_runs", read_max_runs),
+    "missed": ("missed", read_missed),
+    "grace_seconds": ("grace_seconds", read_interval_seconds),
 }
 _TOGETHER: Final[dict[str, RuleFault]] = {
     "option_of_recurring": "option_of_recurring",

@@ -12,7 +12,7 @@ from typing import Final, assert_never
 from msgspec import Struct
 from returns.result import Failure, Result, Success
 
-from wakefold.calendar_requests import CALENDAR_KINDS, CalendarKind, read_calendar_rule
+from wakefold.calendar_requests import ANY_ZONE, CALENDAR_KINDS, CalendarKind, read_calendar_rule
 from wakefold.calendar_rules import CalendarRule, make_pattern
 from wakefold.calendars import find_next
 from wakefold.edits import Changes
@@ -96,7 +96,6 @@ VERSION_2_NAMES: Final = frozenset({*CALENDAR_KINDS, *OPTION_NAMES})
 """The arguments that version 2 of the durable change is needed for."""
 
 _CALENDARS: Final[dict[str, CalendarKind]] = {kind: kind for kind in CALENDAR_KINDS}
-_ANY_ZONE: Final = RequestZone(implied="UTC", session_time_zone="UTC")
 
 
 def read_create_request(arguments: object) -> Result[CreateRequest, Rejection]:
@@ -133,7 +132,7 @@ def read_rule(selector: str, value: object) -> Result[Rule, Rejection]:
         return Success(At(at=value))
     if selector in _CALENDARS:
         kind = _CALENDARS[selector]
-        return read_calendar_rule(kind, value, _ANY_ZONE).map(lambda _: Calendar(kind, value))
+        return read_calendar_rule(kind, value, ANY_ZONE).map(lambda _: Calendar(kind, value))
     seconds = read_safe_integer(value)
     if selector == "after_seconds":
         if seconds is None or seconds <= 0:

@@ -31,7 +31,7 @@ from wakefold.guard_reports import refusal_value
 from wakefold.implied_zones import NO_ZONE, RequestZone, find_request_zone
 from wakefold.instants import is_trimmed
 from wakefold.json_text import format_json
-from wakefold.ledger import Ledger, list_active
+from wakefold.ledger import Ledger, find_active
 from wakefold.option_requests import is_local
 from wakefold.outcomes import either
 from wakefold.rejections import (
@@ -243,7 +243,7 @@ def _update(request: UpdateRequest) -> _Body[object]:
 
 def _delete(schedule_id: str) -> _Body[object]:
     ledger = _read((yield from _confirm("delete", schedule_id)))
-    if all(record.id != schedule_id for record in list_active(ledger)):
+    if find_active(ledger, schedule_id) is None:
         return {"id": schedule_id, "deleted": False, "code": "schedule_not_found"}
     yield from _append(Delete(id=schedule_id))
     yield from _confirm("delete", schedule_id)
