@@ -141,6 +141,8 @@ class SynchronousShell:
                 self._idle_waits += 1
             case order.Warn(kind=kind):
                 self.world.warn(kind)
+            case order.PassOver():
+                pass  # for the operator, and no part of a transcript
             case order.Disposed():
                 self.world.note_disposed()
             case _:

@@ -9,7 +9,7 @@ import pytest
 from journal_files import NOON_MS
 from lifecycle_cells import LEDGER, SIGNALS, list_cells, make_signal
 from make_lifecycle_page import PAGE, replace_part
-from wakefold import Event, Ledger
+from wakefold import SCHEDULE_CHANGE, Event, Ledger, evolve, format_instant
 from wakefold.effects import (
     Arm,
     Claim,
@@ -18,13 +18,14 @@ from wakefold.effects import (
     EndTurn,
     Flush,
     HandOver,
+    PassOver,
     Release,
     TakeTurn,
     Warn,
 )
 from wakefold.events import Dispatch
 from wakefold.lifecycle import advance
-from wakefold.owners import Owner, Phase
+from wakefold.owners import Owner, Phase, with_marks
 from wakefold.signals import (
     Broke,
     ClaimBusy,
@@ -39,6 +40,18 @@ from wakefold.signals import (
 )
 
 PLAIN = Owner(ledger=LEDGER)
+LOST = {
+    "version": 2,
+    "operation": "create",
+    "schedule": {
+        "id": "b",
+        "kind": "daily",
+        "prompt": "x",
+        "time": "12:00:00.000",
+        "timeZone": "Mars/Base",
+        "scheduledAt": format_instant(NOON_MS),
+    },
+}
 STRAY = "<same>"
 
 # What each phase decides for each signal that means something there; everything else changes nothing,
@@ -271,3 +284,20 @@ def test_the_page_shows_what_the_code_does() -> None:
     """The generated part is up to date: run `python tests/make_lifecycle_page.py`."""
     page = PAGE.read_text("utf-8")
     assert replace_part(page) == page
+
+
+def test_a_due_reminder_of_an_unknown_zone_is_told_once_and_nothing_waits_for_it() -> None:
+    """The owner goes on to what is due beside it, and is silent when it looks again."""
+    ledger = evolve(LEDGER, Event(SCHEDULE_CHANGE, 1, 1, LOST)).unwrap()
+    owner = Owner(ledger=ledger, phase=Phase.CHECKING)
+    early, effects = advance(owner, Flushed(NOON_MS - 1))
+    assert effects == (Arm(until_ms=NOON_MS, delay_ms=1), EndTurn())
+    assert early.passed_over == ()
+    told, effects = advance(owner, Flushed(NOON_MS))
+    passed, claim = effects
+    assert isinstance(passed, PassOver)
+    assert passed.records == (ledger.records["b"],)
+    assert claim == Claim()
+    assert told.phase is Phase.CLAIMING
+    again = with_marks(told, phase=Phase.CHECKING)
+    assert advance(again, Flushed(NOON_MS))[1] == (Claim(),)

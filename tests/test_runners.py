@@ -411,3 +411,32 @@ async def test_a_torn_tail_is_told_once_and_cut_by_the_first_append(tmp_path: Pa
     assert "the last write was cut off" in told[0]
     assert len(crew.texts) == 1
     assert list_reasons(tmp_path) == [{"kind": "completed"}]
+
+
+async def test_a_reminder_of_an_unknown_zone_is_told_and_others_are_delivered(
+    tmp_path: Path,
+) -> None:
+    """Once in a life, with what to do; the session goes on, and the reminder keeps its place."""
+    rule = {"kind": "daily", "time": "12:00:00.000", "timeZone": "Mars/Base", "scheduledAt": NOON}
+    lost = {"version": 2, "operation": "create", "schedule": {"id": "b", "prompt": "x", **rule}}
+    write_session(tmp_path, create_at(0), event(1, "schedule/change", lost), create_at(2, "c"))
+    told: list[str] = []
+    crew = Crew()
+    with anyio.fail_after(30):
+        await Runner(tmp_path, crew.make, FixedClock(NOON_MS), once=True, tell=told.append).run()
+    (sentence,) = told
+    assert sentence == (
+        f'{tmp_path}: reminder "b" is due and passed over, since this tz database lacks its zone, '
+        "Mars/Base: install a newer tzdata and run again, or update the reminder's zone."
+    )
+    assert len(crew.texts) == 2
+    (view,) = await live_list(tmp_path)
+    assert (view["id"], view["state"]) == ("b", "overdue")
+
+
+async def live_list(directory: Path) -> list[Json]:
+    """The reminders that a runner lists once it lives."""
+    async with living(make_runner(directory, Crew())):
+        answer = await put(directory, LIST)
+    value: list[Json] = answer["value"]
+    return value

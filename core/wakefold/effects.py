@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from wakefold.edits import Skip, StatedDispatch
 from wakefold.events import Dispatch
+from wakefold.records import CalendarRecord
 
 WarningKind = Literal[
     "owner_failed",
@@ -76,10 +77,30 @@ class Warn(Struct, frozen=True, tag=True):
     kind: WarningKind
 
 
+class PassOver(Struct, frozen=True, tag=True):
+    """Tell the operator of reminders that are due in zones which this tz database lacks.
+
+    Each is told once in the life of an owner; nothing else waits for it (calendar.md section 2).
+    """
+
+    records: tuple[CalendarRecord, ...]
+
+
 class Disposed(Struct, frozen=True, tag=True):
     """The owner is gone; nothing it started is outstanding."""
 
 
 Effect = (
-    TakeTurn | EndTurn | Flush | Arm | Disarm | Claim | HandOver | Release | AwaitIdle | Warn | Disposed
+    TakeTurn
+    | EndTurn
+    | Flush
+    | Arm
+    | Disarm
+    | Claim
+    | HandOver
+    | Release
+    | AwaitIdle
+    | Warn
+    | PassOver
+    | Disposed
 )

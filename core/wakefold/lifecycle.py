@@ -24,6 +24,7 @@ from wakefold.effects import (
     EndTurn,
     Flush,
     HandOver,
+    PassOver,
     Release,
     TakeTurn,
     Warn,
@@ -70,6 +71,7 @@ from wakefold.wakes import (
     delay_wake,
     list_dispatches,
     list_occurrences,
+    list_passed_over,
 )
 
 Step = tuple[Owner, tuple[Effect, ...]]
@@ -133,10 +135,24 @@ def _begin(owner: Owner) -> Step:
 
 def _flushed(owner: Owner, now_ms: int) -> Step:
     if owner.phase is Phase.CHECKING:
-        return _check(owner, now_ms) if may_run(owner) else _end(owner)
+        if not may_run(owner):
+            return _end(owner)
+        owner, told = _pass_over(owner, now_ms)
+        after, effects = _check(owner, now_ms)
+        return after, (*told, *effects)
     if owner.phase is Phase.CONFIRMING:
         return _end(with_marks(owner, again=True))
     return owner, ()
+
+
+def _pass_over(owner: Owner, now_ms: int) -> Step:
+    """Tell, once each, of what is due in a zone that this tz database lacks."""
+    passed = () if owner.ledger is None else list_passed_over(owner.ledger, now_ms)
+    new = tuple(record for record in passed if record.id not in owner.passed_over)
+    if not new:
+        return owner, ()
+    told = (*owner.passed_over, *(record.id for record in new))
+    return with_marks(owner, passed_over=told), (PassOver(new),)
 
 
 def _check(owner: Owner, now_ms: int) -> Step:

@@ -46,7 +46,8 @@ class Owner(Struct, frozen=True, kw_only=True):
 
     `again` asks for one more run after this one; `waits_for_idle` says that an idle wait is
     outstanding; `faulted` is for good; `live` ends when another owner takes the session. `guard` is
-    what the guard knows of the log, `None` where none is set up.
+    what the guard knows of the log, `None` where none is set up. `passed_over` are the ids of due
+    reminders that were told of, since this tz database lacks their zones.
     """
 
     ledger: Ledger | None
@@ -57,6 +58,7 @@ class Owner(Struct, frozen=True, kw_only=True):
     faulted: bool = False
     live: bool = True
     disposing: bool = False
+    passed_over: tuple[str, ...] = ()
 
 
 def open_owner(
@@ -94,7 +96,7 @@ def has_schedule(owner: Owner) -> bool:
     return owner.ledger is None or bool(owner.ledger.seen_ids)
 
 
-def with_marks(
+def with_marks(  # noqa: PLR0913 - one for each mark
     owner: Owner,
     *,
     phase: Phase | None = None,
@@ -103,6 +105,7 @@ def with_marks(
     faulted: bool | None = None,
     live: bool | None = None,
     disposing: bool | None = None,
+    passed_over: tuple[str, ...] | None = None,
 ) -> Owner:
     """The owner with some of its marks set; built by constructor, so that types are checked."""
     return Owner(
@@ -114,6 +117,7 @@ def with_marks(
         faulted=owner.faulted if faulted is None else faulted,
         live=owner.live if live is None else live,
         disposing=owner.disposing if disposing is None else disposing,
+        passed_over=owner.passed_over if passed_over is None else passed_over,
     )
 
 
@@ -128,4 +132,5 @@ def with_log(owner: Owner, ledger: Ledger | None, guard: Guard | None) -> Owner:
         faulted=owner.faulted,
         live=owner.live,
         disposing=owner.disposing,
+        passed_over=owner.passed_over,
     )

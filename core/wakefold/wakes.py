@@ -18,7 +18,14 @@ from wakefold.events import SCHEDULE_CHANGE, Dispatch, Event, encode_change
 from wakefold.instants import is_representable
 from wakefold.ledger import Ledger, evolve, list_active
 from wakefold.occurrences import can_evaluate, evaluate
-from wakefold.records import OneShotRecord, Record, RecurringRecord, find_due, is_recurring
+from wakefold.records import (
+    CalendarRecord,
+    OneShotRecord,
+    Record,
+    RecurringRecord,
+    find_due,
+    is_recurring,
+)
 from wakefold.recurrence import find_gate, is_exhausted
 from wakefold.rejections import TimeOutOfRange
 from wakefold.transitions import measure_lateness
@@ -164,10 +171,12 @@ def list_occurrences(decision: Decision) -> tuple[tuple[str, int], ...]:
             assert_never(decision)
 
 
-def list_passed_over(ledger: Ledger, now_ms: int) -> tuple[Record, ...]:
+def list_passed_over(ledger: Ledger, now_ms: int) -> tuple[CalendarRecord, ...]:
     """What is due and cannot be evaluated, since this tz database lacks its zone."""
     due = index_records(ledger.records).list_repeats(now_ms)
-    return tuple(record for record in due if not can_evaluate(record))
+    return tuple(
+        record for record in due if isinstance(record, CalendarRecord) and not can_evaluate(record)
+    )
 
 
 def preview(ledger: Ledger, now_ms: int, count: int) -> tuple[Upcoming, ...]:

@@ -62,6 +62,7 @@ class WatchedOwner:
         self.reply: fact.Signal | None = None
         self.claimed = self.handed = self.may_break = self.waits = False
         self.detached = self.disposing = self.disposed = False
+        self.passed_over: set[str] = set()
         self.lost = self.faulted = owner.ledger is None
         self.asked = self.slack = False
 
@@ -175,6 +176,10 @@ class WatchedOwner:
                 self.waits = True
             case order.Warn():
                 require(not self.detached, "warning", f"{effect}")
+            case order.PassOver(records=records):
+                ids = [record.id for record in records]
+                require(not self.passed_over.intersection(ids), "once", f"{ids} passed over again")
+                self.passed_over |= {*ids}
             case order.Disposed():
                 idle = self.turn == "free" and self.timer_ms is None and not self.claimed
                 require(self.disposing and idle, "disposal", f"turn {self.turn}, {self.timer_ms}")

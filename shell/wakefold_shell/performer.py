@@ -25,6 +25,7 @@ from wakefold.guard_config import GuardConfig
 from wakefold.lifecycle import advance
 from wakefold.owners import Owner, resume_owner
 from wakefold.reaping import Reaped
+from wakefold.records import CalendarRecord
 from wakefold.tools import Appended, Refused, Sampled, StepAnswer
 from wakefold.wakeups import RESET_KINDS
 from wakefold_shell.errors import ReentryError, UnavailableError
@@ -38,8 +39,9 @@ class Performer:
     raised: the core is told that one came, never which. The worker of a subclass sees to the turns
     that are asked for (`on_turn`) and to `barrier_wanted` while `owner_has_turn`. `tell_warning` hears
     of each warning, `tell_event` of each event of the log as it is first seen, `tell_stop` of each stop
-    by the guard; none of them may raise. `checkpoint` may be set before the log is loaded: then only
-    the rest is read. Afterwards it is what the log had come to.
+    by the guard, `tell_passed_over` of reminders whose zones are unknown here; none of them may raise.
+    `checkpoint` may be set before the log is loaded: then only the rest is read. Afterwards it is what
+    the log had come to.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Performer:
         self.tell_event: Callable[[Event], None] = lambda _: None
         self.tell_warning: Callable[[str], None] = lambda _: None
         self.tell_stop: Callable[[Reaped], None] = lambda _: None
+        self.tell_passed_over: Callable[[Sequence[CalendarRecord]], None] = lambda _: None
         self._timer: anyio.CancelScope | None = None
         self._armed_for_ms = 0
         self._confirmed = anyio.Event()
@@ -243,6 +246,8 @@ class Performer:
                 self._start(self._wait_idle)
             case order.Warn(kind=kind):
                 self.tell_warning(kind)
+            case order.PassOver(records=records):
+                self.tell_passed_over(records)
             case order.Disposed():
                 self.on_end()
             case _:

@@ -6,7 +6,7 @@ the operator to mend, and nothing that waits is lost meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
@@ -18,9 +18,11 @@ from wakefold import SEED, Profile
 from wakefold.events import Json
 from wakefold.guard_config import GuardConfig
 from wakefold.reaping import Reaped
+from wakefold.records import CalendarRecord
+from wakefold.rejections import shorten
 from wakefold.tools import ToolAnswer, ToolName
 from wakefold_shell.doors import Door
-from wakefold_shell.errors import LostAnswerError, ShellError, UnavailableError
+from wakefold_shell.errors import LostAnswerError, ShellError, UnavailableError, show_path
 from wakefold_shell.guarding import Watchman
 from wakefold_shell.hosts.inboxes import Agent, InboxHost
 from wakefold_shell.owner import Session
@@ -166,12 +168,21 @@ class Runner:
             on_wait=rest,
             protocol=self._protocol,
         )
+        session.tell_passed_over = self._tell_passed_over
         session.checkpoint = keeper.recall()
         host.follow(session)
         keeper.keep(session.checkpoint)
         if limits is not None and self._watchman is not None and session.owner.ledger is not None:
             self._watchman.greet(store.journal.header.id, limits)
         return session
+
+    def _tell_passed_over(self, records: Sequence[CalendarRecord]) -> None:
+        for record in records:
+            self._tell(
+                f"{show_path(self.directory)}: reminder {shorten(record.id)} is due and passed over, "
+                f"since this tz database lacks its zone, {record.rule.time_zone}: install a newer "
+                "tzdata and run again, or update the reminder's zone."
+            )
 
     def _note_warning(self, kind: str) -> None:
         self._warning = self._warning or kind
