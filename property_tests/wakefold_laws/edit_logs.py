@@ -116,21 +116,32 @@ class Writer:
         )
 
 
-_ZONES: Final = st.sampled_from(("UTC", "Europe/Berlin", "America/New_York", "Pacific/Apia"))
+ZONES: Final = ("UTC", "Europe/Berlin", "America/New_York", "Pacific/Apia")
+"""Where the local times of logs are read, by default."""
+
 _TIMES: Final = st.sampled_from(("02:30:00", "09:00:00", "23:59:59.999"))
 _CRONS: Final = st.sampled_from(("*/5 * * * *", "30 2 * * *", "0 9,21 * * 1-5", "0 0 29 2 *"))
 _WEEKDAYS: Final = st.sampled_from(([1], [5, 1], [7, 6]))
 _SECONDS: Final = st.sampled_from((300, 301, 3600, 86_400))
-_RULES: Final[st.SearchStrategy[Json]] = st.one_of(
-    st.fixed_dictionaries({"after_seconds": st.sampled_from((1, 600, 90_000))}),
-    st.fixed_dictionaries({"every_seconds": _SECONDS}),
-    st.fixed_dictionaries({"every_seconds": _SECONDS}),
-    st.fixed_dictionaries({"daily": st.fixed_dictionaries({"time": _TIMES, "time_zone": _ZONES})}),
-    st.fixed_dictionaries(
-        {"weekly": st.fixed_dictionaries({"weekdays": _WEEKDAYS, "time": _TIMES, "time_zone": _ZONES})}
-    ),
-    st.fixed_dictionaries({"cron": st.fixed_dictionaries({"expression": _CRONS, "time_zone": _ZONES})}),
-)
+
+
+def build_rules(zones: Sequence[str]) -> st.SearchStrategy[Json]:
+    """Selectors of every kind, whose local times are read in some of the zones."""
+    zone = st.sampled_from(zones)
+    daily = {"time": _TIMES, "time_zone": zone}
+    weekly = {"weekdays": _WEEKDAYS, "time": _TIMES, "time_zone": zone}
+    cron = {"expression": _CRONS, "time_zone": zone}
+    return st.one_of(
+        st.fixed_dictionaries({"after_seconds": st.sampled_from((1, 600, 90_000))}),
+        st.fixed_dictionaries({"every_seconds": _SECONDS}),
+        st.fixed_dictionaries({"every_seconds": _SECONDS}),
+        st.fixed_dictionaries({"daily": st.fixed_dictionaries(daily)}),
+        st.fixed_dictionaries({"weekly": st.fixed_dictionaries(weekly)}),
+        st.fixed_dictionaries({"cron": st.fixed_dictionaries(cron)}),
+    )
+
+
+_RULES: Final = build_rules(ZONES)
 _TITLES: Final = st.sampled_from(("t", "caf\u00e9", "\ud83d"))
 _COUNTS: Final = st.integers(1, 3)
 _GRACE: Final = st.sampled_from((300, 600, 3600))
@@ -177,7 +188,9 @@ def place_until(options: Json, now_ms: int) -> Json:
 
 
 @st.composite
-def edited_logs(draw: st.DrawFn) -> EditedLog:
+def edited_logs(
+    draw: st.DrawFn, rules: st.SearchStrategy[Json] = _RULES, start_ms: int = START_MS
+) -> EditedLog:
     """Logs of up to fourteen requests and looks of an owner, made at any time after one another.
 
     Of the events, up to two may be inherited, which no fork reads.
@@ -189,14 +202,14 @@ def edited_logs(draw: st.DrawFn) -> EditedLog:
         seed_length=len(events),
         position=len(events),
     )
-    writer = Writer(start, START_MS, events)
+    writer = Writer(start, start_ms, events)
     for _ in range(draw(_COUNT)):
         writer.now_ms += draw(_LATER)
-        _draw_step(draw, writer)
+        _draw_step(draw, writer, rules)
     return writer.freeze()
 
 
-def _draw_step(draw: st.DrawFn, writer: Writer) -> None:
+def _draw_step(draw: st.DrawFn, writer: Writer, rules: st.SearchStrategy[Json]) -> None:
     wish, active = draw(_WISHES), list_active(writer.ledger)
     if wish == "foreign":
         writer.pass_by(*draw(foreign_events()))
@@ -204,19 +217,19 @@ def _draw_step(draw: st.DrawFn, writer: Writer) -> None:
         writer.deliver()
     elif wish == "create" or not active:
         options = place_until(draw(options_asked), writer.now_ms)
-        writer.create({"prompt": "p", **draw(_RULES), **options})
+        writer.create({"prompt": "p", **draw(rules), **options})
     elif wish == "delete":
         writer.append(Delete(active[draw(_PICKS) % len(active)].id))
     else:
         record = active[draw(_PICKS) % len(active)]
-        writer.edit({"id": record.id, **_draw_edit(draw, wish, record, writer.now_ms)})
+        drawn: Json = draw(rules) if wish == "rule" else {"prompt": "q"}
+        writer.edit({"id": record.id, **_draw_edit(draw, wish, record, writer.now_ms, drawn)})
 
 
-def _draw_edit(draw: st.DrawFn, wish: str, record: Record, now_ms: int) -> Json:
+def _draw_edit(draw: st.DrawFn, wish: str, record: Record, now_ms: int, change: Json) -> Json:
     if wish == "pause":
         return {"paused": not record.standing.paused}
     if wish == "snooze":
         later_ms = max(now_ms, record.scheduled_at_ms) + draw(_AHEAD_MS)
         return {"snooze_until": format_instant(later_ms)}
-    options = place_until(draw(options_changed), now_ms)
-    return {**options, **draw(_RULES)} if wish == "rule" else {"prompt": "q", **options}
+    return {**change, **place_until(draw(options_changed), now_ms)}
