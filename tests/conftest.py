@@ -11,11 +11,13 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
+
+from postgres_servers import Server, open_server
 
 pytest_plugins = ["pytester"]
 
@@ -106,3 +108,17 @@ def _require_known(name: str, where: str) -> None:
     if name not in _NEEDS:
         known = ", ".join(_NEEDS)
         raise pytest.UsageError(f"{where}: nothing is known of a need {name!r} (known: {known})")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """A PostgreSQL server for all tests."""
+    with open_server() as server:
+        yield server
+
+
+@pytest.fixture
+def empty_database(postgres_server: Server) -> Iterator[str]:
+    """The DSN of a database of the test's own."""
+    with postgres_server.make_database() as dsn:
+        yield dsn

@@ -12,18 +12,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from wakefold import Event
-from wakefold.conversations import INBOX_SPLICED, USER_MESSAGE, Conversation, follow
 from wakefold.instants import MAX_SAFE_INTEGER
 from wakefold.json_text import format_json
 from wakefold_shell.errors import JournalError
 from wakefold_shell.stores.lines import BEGINNING, NO_OFFSET, Cursor, Note, Place
+from wakefold_shell.stores.outboxes import OUTBOX_TYPES, find_taken, list_given
 from wakefold_shell.stores.rows import read_header, read_row
 
 BUSY_SECONDS: Final = 10.0
 """How long another process's transaction is waited for."""
-
-_OUTBOX_TYPES: Final = frozenset({INBOX_SPLICED, USER_MESSAGE})
 
 # One script for each version of the schema, from the one before it.
 _MIGRATIONS: Final = (
@@ -146,27 +143,26 @@ def insert_line(connection: sqlite3.Connection, session_id: str, line: bytes) ->
     turn that takes the message marks it, and unmarks it where it puts the message back.
     `sqlite3.IntegrityError` for a seq or an occurrence twice.
     """
-    row = read_row(line, _OUTBOX_TYPES)
+    row = read_row(line, OUTBOX_TYPES)
     key = format_json(session_id)
     connection.execute("INSERT INTO log VALUES (?, ?, ?)", (key, row.seq, line))
-    if not isinstance(row, Event):
-        return
-    for given in follow(Conversation(), row).inbox:
-        message_id, message = str(given.message.get("id")), format_json(given.message)
+    for given in list_given(row):
         back = connection.execute(
             "UPDATE outbox SET taken_seq = NULL WHERE session_id = ? AND message_id = ?"
             " AND taken_seq IS NOT NULL",
-            (key, message_id),
+            (key, given.message_id),
         )
         for schedule_id, occurrence_ms in () if back.rowcount else given.occurrences:
+            name, message = format_json(schedule_id), given.message.encode()
             connection.execute(
                 "INSERT INTO outbox VALUES (?, ?, ?, ?, ?, NULL)",
-                (key, format_json(schedule_id), occurrence_ms, message_id, message.encode()),
+                (key, name, occurrence_ms, given.message_id, message),
             )
-    if row.type == USER_MESSAGE and isinstance(row.data, dict):
+    taken = find_taken(row)
+    if taken is not None:
         connection.execute(
             "UPDATE outbox SET taken_seq = ? WHERE session_id = ? AND message_id = ?",
-            (row.seq, key, str(row.data.get("id"))),
+            (row.seq, key, taken),
         )
 
 

@@ -1,0 +1,1 @@
+"""Sessions in PostgreSQL, woken by whichever worker is free (extra `fleet`; asyncio alone)."""

@@ -1,0 +1,118 @@
+"""Reaching PostgreSQL, and what goes wrong there as one sentence each.
+
+This module decides how a database is connected to, and what a refusal of the server's means to people.
+It refuses to know what is kept there. A DSN is never repeated: it may hold a password.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final, TypeAlias
+
+from wakefold_shell.errors import ShellError, explain_os_error
+
+try:
+    import asyncpg
+except ModuleNotFoundError as error:
+    sentence = "wakefold: a fleet needs the extra 'fleet': pip install 'wakefold[fleet]'."
+    raise ImportError(sentence, name=error.name) from None
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+
+SCHEMA: Final = "wakefold"
+"""The schema of PostgreSQL that holds everything."""
+
+CONNECT_SECONDS: Final = 10.0
+"""How long a server may take to answer."""
+
+_SETTINGS: Final = {"search_path": SCHEMA, "application_name": "wakefold"}
+
+_REMEDIES: Final[tuple[tuple[type[Exception], str], ...]] = (
+    (asyncpg.InvalidPasswordError, "check the user and the password of the DSN"),
+    (
+        asyncpg.InvalidAuthorizationSpecificationError,
+        "check the user of the DSN and the server's rules",
+    ),
+    (asyncpg.InvalidCatalogNameError, "create that database, or check the DSN"),
+    (
+        asyncpg.InsufficientPrivilegeError,
+        f"grant the user the schema {SCHEMA} and its tables, or use the one who made them",
+    ),
+    (asyncpg.InvalidSchemaNameError, "prepare the database with 'wakefold fleet init'"),
+    (asyncpg.UndefinedTableError, "prepare the database with 'wakefold fleet init'"),
+    (asyncpg.DiskFullError, "make room on the server, nothing was written, then try again"),
+    (asyncpg.TooManyConnectionsError, "raise the server's max_connections, or run fewer workers"),
+    (asyncpg.ReadOnlySQLTransactionError, "give the DSN of the server that takes writes"),
+)
+
+
+class FleetError(ShellError):
+    """The database cannot be used as it is. Nothing was written by what failed."""
+
+
+class LostConnectionError(FleetError):
+    """The server went away, or was not there; what was under way may or may not have been committed."""
+
+
+async def connect(dsn: str) -> Connection:
+    """A connection; `FleetError`."""
+    with refusals():
+        return await asyncpg.connect(dsn, timeout=CONNECT_SECONDS, server_settings=_SETTINGS)
+
+
+@asynccontextmanager
+async def open_pool(dsn: str, size_max: int) -> AsyncIterator[Pool]:
+    """Connections to share, as long as the block lasts; `FleetError` if there is none to be had."""
+    with refusals():
+        pool = await asyncpg.create_pool(
+            dsn, min_size=1, max_size=size_max, timeout=CONNECT_SECONDS, server_settings=_SETTINGS
+        )
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Whatever the server refuses inside the block, as a `FleetError`."""
+    try:
+        yield
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, ValueError) as error:
+        raise explain_refusal(error) from error
+
+
+def explain_refusal(error: Exception) -> FleetError:
+    """What a refusal means, and what to do."""
+    if is_lost(error):
+        why = explain_os_error(error) if isinstance(error, OSError) else str(error)
+        return LostConnectionError(
+            f"the database cannot be reached ({why or type(error).__name__}): check that the server "
+            "runs and that the DSN names it, then try again."
+        )
+    if isinstance(error, asyncpg.PostgresError):
+        for kind, remedy in _REMEDIES:
+            if isinstance(error, kind):
+                return FleetError(f"the database refuses ({_first_line(error)}): {remedy}.")
+        return FleetError(f"the database refuses ({_first_line(error)}): look into the server's log.")
+    return FleetError("this is no DSN such as postgresql://user@host/database: check its parts.")
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether an exception says that there is no connection any more, or none to be had."""
+    if isinstance(error, asyncpg.InterfaceError):
+        return "closed" in str(error) or "released" in str(error)
+    return isinstance(
+        error,
+        OSError
+        | asyncpg.PostgresConnectionError
+        | asyncpg.CannotConnectNowError
+        | asyncpg.AdminShutdownError
+        | asyncpg.CrashShutdownError,
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].removesuffix(".")
