@@ -122,3 +122,10 @@ def empty_database(postgres_server: Server) -> Iterator[str]:
     """The DSN of a database of the test's own."""
     with postgres_server.make_database() as dsn:
         yield dsn
+
+
+@pytest.fixture
+def fleet(postgres_server: Server) -> Iterator[str]:
+    """The DSN of a prepared database of the test's own."""
+    with postgres_server.make_fleet() as dsn:
+        yield dsn

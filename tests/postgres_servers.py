@@ -5,21 +5,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-import asyncpg
+from wakefold_shell.fleet.databases import Connection
+from wakefold_shell.fleet.links import open_link
+from wakefold_shell.fleet.schema import init_schema
+
+Answer = TypeVar("Answer")
 
 DSN_VARIABLE: Final = "WAKEFOLD_TEST_DSN"
 _NUMBERS: Final = count(1)
-_MEMORY: Final = "/dev/shm" if os.path.isdir("/dev/shm") else None  # a server there syncs at no cost
+_MEMORY: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a server there syncs at no cost
 
 
 class Server:
@@ -27,29 +30,38 @@ class Server:
 
     def __init__(self, dsn: str, embedded: Any = None) -> None:  # noqa: ANN401 - an untyped package's
         self.dsn, self._embedded = dsn, embedded
+        self._template: str | None = None
+        self.left_over = ExitStack()
+        """What else is to be taken away."""
 
     @contextmanager
-    def make_database(self) -> Iterator[str]:
-        """The DSN of an empty database that is gone after the block."""
+    def make_database(self, template: str = "template0") -> Iterator[str]:
+        """The DSN of an empty database, or a copy of another, that is gone after the block."""
         name = f"wakefold_test_{os.getpid()}_{next(_NUMBERS)}"
-        self.run(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
+        self.run(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE {template}")
         try:
-            parts = urlsplit(self.dsn)
-            yield urlunsplit(parts._replace(path=f"/{name}"))
+            yield self.name_dsn(name)
         finally:
             self.run(f"DROP DATABASE {name} WITH (FORCE)")
+
+    @contextmanager
+    def make_fleet(self) -> Iterator[str]:
+        """The DSN of a database that is prepared for a fleet, gone after the block."""
+        if self._template is None:
+            dsn = self.left_over.enter_context(self.make_database())
+            ask(dsn, init_schema)
+            self._template = urlsplit(dsn).path.removeprefix("/")
+        with self.make_database(self._template) as dsn:
+            yield dsn
+
+    def name_dsn(self, database: str) -> str:
+        """The DSN of a database of this server."""
+        return urlunsplit(urlsplit(self.dsn)._replace(path=f"/{database}"))
 
     def run(self, statement: str) -> None:
         """One statement in the first database."""
 
-        async def execute() -> None:
-            connection = await asyncpg.connect(self.dsn)
-            try:
-                await connection.execute(statement)
-            finally:
-                await connection.close()
-
-        asyncio.run(execute())
+        ask(self.dsn, lambda connection: connection.execute(statement))
 
     def stop(self) -> None:
         """As a crash of the machine would: nothing is written any more."""
@@ -67,12 +79,24 @@ class Server:
         pg_ctl(list(arguments), pgdata=self._embedded.pgdata, user=self._embedded.system_user)
 
 
+def ask(dsn: str, job: Callable[[Connection], Awaitable[Answer]]) -> Answer:
+    """What a job answers on a connection of its own; from inside an event loop, too."""
+
+    async def begin(_: Connection) -> None:
+        """Whatever state the database is in."""
+
+    with open_link(dsn, begin) as link:
+        return link.run(job)
+
+
 @contextmanager
 def open_server() -> Iterator[Server]:
     """The server named by the environment, else one that is started, and stopped after the block."""
     named = os.environ.get(DSN_VARIABLE)
     if named:
-        yield Server(named)
+        server = Server(named)
+        with server.left_over:
+            yield server
         return
     with tempfile.TemporaryDirectory(
         prefix="wakefold-pg-", dir=_MEMORY, ignore_cleanup_errors=True
@@ -84,6 +108,8 @@ def open_server() -> Iterator[Server]:
         directory.mkdir()
         embedded = PostgresServer(directory.resolve(), cleanup_mode="stop")
         try:
-            yield Server(embedded.get_uri(), embedded)
+            server = Server(embedded.get_uri(), embedded)
+            with server.left_over:
+                yield server
         finally:
             embedded.cleanup()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from wakefold_shell.fleet.databases import Connection, FleetError, connect
+from postgres_servers import ask
+from wakefold_shell.fleet.databases import Connection, FleetError
 from wakefold_shell.fleet.schema import (
     VERSION,
     check_schema,
@@ -19,16 +19,8 @@ from wakefold_shell.fleet.schema import (
 
 
 def on(dsn: str, *jobs: Callable[[Connection], Awaitable[Any]]) -> list[Any]:
-    """What each job answers, one after the other, on one connection."""
-
-    async def run() -> list[Any]:
-        connection = await connect(dsn)
-        try:
-            return [await job(connection) for job in jobs]
-        finally:
-            await connection.close()
-
-    return asyncio.run(run())
+    """What each job answers, one after the other."""
+    return [ask(dsn, job) for job in jobs]
 
 
 def test_a_schema_is_made_whole_and_once(empty_database: str) -> None:

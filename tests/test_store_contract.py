@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import get_args
 
+import anyio
 import pytest
 
 from journal_files import NOON_MS
@@ -164,6 +165,22 @@ async def test_a_database_that_is_busy_is_uncertain_and_keeps_what_was_appended(
         assert await store.flush() is True
     with open_store(session) as store:
         assert read_all(store) == make_events(0, 2)
+
+
+async def test_a_barrier_that_nobody_waited_for_is_found_by_the_next_one(tmp_path: Path) -> None:
+    """What it wrote is there once, and what was appended since is written after it."""
+    session = new_session(tmp_path, "sqlite")
+    with open_store(session) as store:
+        read_all(store)
+        store.append(make_events(0, 2))
+        with locked(session):
+            with anyio.move_on_after(0.2) as scope:
+                await store.flush()
+            assert scope.cancelled_caught
+            store.append(make_events(2, 1))
+        assert await store.flush() is True
+    with open_store(session) as store:
+        assert read_all(store) == make_events(0, 3)
 
 
 @contextmanager

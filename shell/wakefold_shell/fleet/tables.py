@@ -19,6 +19,8 @@ from wakefold_shell.stores.outboxes import OUTBOX_TYPES, find_taken, list_given
 from wakefold_shell.stores.rows import PackedRow, encode_event, encode_line, read_row
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_PAGE_ROWS: Final = 128
+_BYTES_MAX: Final = 2**31 - 1  # no value of PostgreSQL is longer
 
 
 class SessionRow(Struct, frozen=True):
@@ -81,6 +83,25 @@ async def read_lines(connection: Connection, key: str, start: int) -> list[bytes
         "SELECT data FROM session_log WHERE session_id = $1 AND seq >= $2 ORDER BY seq", key, start
     )
     return [row["data"] for row in rows]
+
+
+async def read_page(
+    connection: Connection, key: str, start: int, end: int, line_bytes_max: int
+) -> list[tuple[int, bytes]]:
+    """Some lines from a seq on and before another, each with its seq; none where there are no more.
+
+    Of a line that is longer than it may be only so much is given that this can be seen.
+    """
+    rows = await connection.fetch(
+        "SELECT seq, substring(data FOR $4) AS data FROM session_log"
+        " WHERE session_id = $1 AND seq >= $2 AND seq < $3 ORDER BY seq LIMIT $5",
+        key,
+        start,
+        end,
+        min(line_bytes_max + 1, _BYTES_MAX),
+        _PAGE_ROWS,
+    )
+    return [(row["seq"], row["data"]) for row in rows]
 
 
 async def insert_lines(connection: Connection, key: str, lines: Sequence[Line], next_seq: int) -> None:

@@ -30,7 +30,7 @@ from wakefold_shell.stores.journals import (
 )
 from wakefold_shell.stores.lines import LINE_BYTES_MAX, require_zstandard
 from wakefold_shell.stores.logs import LogStore, StaleWriterError
-from wakefold_shell.stores.rows import Header, encode_event, encode_line
+from wakefold_shell.stores.rows import Header, encode_event, encode_header, encode_line
 from wakefold_shell.stores.sources import refusals
 
 LOCK_NAME: Final = "session.lock"
@@ -202,17 +202,7 @@ def create_session(directory: Path, header: Header, kind: StoreKind = "journal")
 
     Raises `JournalError` if there is one already or the system refuses.
     """
-    line = encode_line(
-        {
-            "type": "session",
-            "version": 0,
-            "id": header.id,
-            "createdAt": header.created_at_ms,
-            "cwd": show_path(directory.absolute()),
-            "delegationDepth": header.delegation_depth,
-            **({} if header.time_zone is None else {"timeZone": header.time_zone}),
-        }
-    )
+    line = encode_header(header, show_path(directory.absolute()))
     write_new_store(directory, kind, [line])
 
 

@@ -98,6 +98,21 @@ def read_header(content: bytes) -> Header:
     return Header(session_id, created_at, inherited, time_zone, depth)
 
 
+def encode_header(header: Header, working_directory: str) -> bytes:
+    """The first line of a new session's journal; nothing is inherited."""
+    return encode_line(
+        {
+            "type": "session",
+            "version": 0,
+            "id": header.id,
+            "createdAt": header.created_at_ms,
+            "cwd": working_directory,
+            "delegationDepth": header.delegation_depth,
+            **({} if header.time_zone is None else {"timeZone": header.time_zone}),
+        }
+    )
+
+
 def encode_event(event: Event) -> dict[str, object]:
     """An event as its line says it, keys in the journal's order.
 
