@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -19,8 +21,12 @@ from hypothesis import strategies as st
 from msgspec.structs import force_setattr, replace
 from returns.primitives.exceptions import UnwrapFailedError
 from returns.result import Result
+from whenever import Date, PlainDateTime
 
+from wakefold import calendars
+from wakefold.calendars import find_latest, find_next
 from wakefold.conversations import Conversation, follow
+from wakefold.cron_expressions import CronExpression, CronFault, parse_cron
 from wakefold.edit_requests import Revision, Unchanged, UpdateRequest, make_edit
 from wakefold.edits import Edit, Snooze, StatedDispatch, Update
 from wakefold.events import (
@@ -42,7 +48,16 @@ from wakefold.recurrence import PUBLISHED, SEED, Profile
 from wakefold.rejections import InternalError, Rejection, TimeOutOfRange
 from wakefold.wakes import Decision, Wake, decide_due, delay_wake, plan_next_wake
 from wakefold.wakeups import Wakeups, count_wakeups, follow_wakeups
+from wakefold.wall_patterns import (
+    DAY_MS,
+    WallPattern,
+    comes_closer,
+    find_spacing,
+    list_dates,
+)
+from wakefold.zones import Resolution, Resolved, Skipped, resolve_local
 from wakefold_laws import (
+    calendar_laws,
     clock_laws,
     edit_laws,
     framing_laws,
@@ -418,6 +433,79 @@ def plan_paused(ledger: Ledger, now_ms: int) -> Wake | None:
     return delay_wake(min(targets), now_ms) if targets else None
 
 
+@contextmanager
+def resolve_local_by(resolve: Callable[[PlainDateTime, str], Resolution]) -> Iterator[None]:
+    """Calendars come to other instants where clocks change, for a while."""
+    with patch.object(calendars, "resolve_local", resolve):
+        yield
+
+
+def find_next_shifted(pattern: WallPattern, zone: str, after_ms: int) -> int | None:
+    """Makes up for a skipped time behind the gap."""
+
+    def resolve(local: PlainDateTime, zone: str) -> Resolution:
+        found = resolve_local(local, zone)
+        if not isinstance(found, Skipped):
+            return found
+        return Resolved(local.assume_tz(zone, disambiguation="later").timestamp(unit="millisecond"))
+
+    with resolve_local_by(resolve):
+        return find_next(pattern, zone, after_ms)
+
+
+def find_next_repeated(pattern: WallPattern, zone: str, after_ms: int) -> int | None:
+    """Takes a repeated time where it comes again."""
+
+    def resolve(local: PlainDateTime, zone: str) -> Resolution:
+        found = resolve_local(local, zone)
+        if not isinstance(found, Resolved):
+            return found
+        return Resolved(local.assume_tz(zone, disambiguation="later").timestamp(unit="millisecond"))
+
+    with resolve_local_by(resolve):
+        return find_next(pattern, zone, after_ms)
+
+
+def find_latest_on_the_clock(pattern: WallPattern, zone: str, until_ms: int) -> int | None:
+    """Looks back from what the clock shows, even just after it was set back."""
+    with patch.object(calendars, "_read_ahead", lambda *_: PlainDateTime.MIN):
+        return find_latest(pattern, zone, until_ms)
+
+
+def find_latest_before(pattern: WallPattern, zone: str, until_ms: int) -> int | None:
+    """An occurrence at the very instant is none."""
+    return find_latest(pattern, zone, until_ms - 1)
+
+
+def parse_any_star(text: str) -> Result[CronExpression, CronFault]:
+    """A day field that comes to every day counts as one that begins with a star."""
+    return parse_cron(text).map(
+        lambda cron: replace(cron, day_star=cron.day_star or len(cron.days) == 31)
+    )
+
+
+def parse_past_the_range(text: str) -> Result[CronExpression, CronFault]:
+    """A step leaves a range of one value, up to the end of the minutes."""
+    return parse_cron(re.sub(r"^(\d+)-\1/", r"\1-59/", text))
+
+
+def find_spacing_in_a_day(pattern: WallPattern) -> int | None:
+    """Midnight parts the times of two dates."""
+    spacing_ms = find_spacing(pattern)
+    within_ms = [later - earlier for earlier, later in itertools.pairwise(pattern.times_ms)]
+    return spacing_ms and min(within_ms, default=max(spacing_ms, DAY_MS))
+
+
+def come_close_at_most(pattern: WallPattern, least_ms: int) -> bool:
+    """What lies at the least distance comes too close."""
+    return comes_closer(pattern, least_ms + 1)
+
+
+def has_date_soon(pattern: WallPattern) -> bool:
+    """Looks for a date in a year without a leap day."""
+    return any(date.year == 2001 for date in itertools.islice(list_dates(pattern, Date(2001, 1, 1)), 1))
+
+
 def follow_next_but_one(record: Record, after_ms: int) -> int | None:
     """Leaves every other occurrence out."""
     following_ms = find_following(record, after_ms)
@@ -453,6 +541,33 @@ PLANTED: Final[tuple[tuple[Callable[..., object], str, Law[...]], ...]] = (
     (follow_next_but_one, "find_following", edit_laws.no_occurrence_is_dropped_in_silence),
     (make_any_edit, "make_edit", edit_laws.a_caller_is_refused_what_would_be_corrupt),
     (state_late, "state_dispatch", edit_laws.a_dispatch_states_what_was_evaluated),
+    (
+        find_next_shifted,
+        "find_next",
+        calendar_laws.an_expression_occurs_at_each_first_minute_that_matches,
+    ),
+    (
+        find_next_repeated,
+        "find_next",
+        calendar_laws.an_expression_occurs_at_each_first_minute_that_matches,
+    ),
+    (find_next_shifted, "find_next", calendar_laws.a_timed_rule_occurs_once_on_each_of_its_dates),
+    (find_next_repeated, "find_next", calendar_laws.a_timed_rule_occurs_once_on_each_of_its_dates),
+    (
+        find_latest_before,
+        "find_latest",
+        calendar_laws.the_latest_occurrence_is_the_one_before_the_next,
+    ),
+    (
+        find_latest_on_the_clock,
+        "find_latest",
+        calendar_laws.the_latest_occurrence_is_the_one_before_the_next,
+    ),
+    (parse_any_star, "parse_cron", calendar_laws.an_expression_means_what_it_is_made_of),
+    (parse_past_the_range, "parse_cron", calendar_laws.an_expression_means_what_it_is_made_of),
+    (find_spacing_in_a_day, "find_spacing", calendar_laws.no_two_times_come_closer_than_the_spacing),
+    (come_close_at_most, "comes_closer", calendar_laws.no_two_times_come_closer_than_the_spacing),
+    (has_date_soon, "has_date", calendar_laws.no_two_times_come_closer_than_the_spacing),
     (frame_as_it_is, "frame_one_shot", framing_laws.no_prompt_makes_a_line_of_its_own),
 )
 

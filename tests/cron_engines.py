@@ -264,6 +264,7 @@ def reads_zones_otherwise(question: Question, reply: Reply) -> bool:
 
 
 CLASSES: Final[dict[str, tuple[Differs, ...]]] = {
+    "walk": (),
     "cronsim": (steps_from_one_value, changes_its_clocks),
     "croniter": (ranges_over_one_value, begins_with_star, comes_to_star, changes_its_clocks),
     "croner": (

@@ -316,6 +316,19 @@ def test_doctor_shows_what_this_tz_database_moves_and_lacks(tmp_path: Path) -> N
     ]
 
 
+def test_inspect_and_next_tell_of_what_they_cannot_plan(tmp_path: Path) -> None:
+    """A reminder whose zone this tz database lacks, in one sentence with what to do."""
+    write_moved(tmp_path)
+    sentence = (
+        '"b" is in Mars/Base, which this tz database lacks: '
+        "update the tz database, or give the reminder another rule."
+    )
+    assert wakefold_json("inspect", tmp_path, *NOW)["warnings"] == [sentence]
+    for command in ("inspect", "next"):
+        told = wakefold(command, tmp_path, *NOW)
+        assert (told.returncode, told.stderr) == (0, f"wakefold: {sentence}\n")
+
+
 def test_retarget_shows_first_and_writes_with_yes(tmp_path: Path) -> None:
     path = write_moved(tmp_path)
     before = path.read_bytes()

@@ -83,6 +83,21 @@ def test_a_command_gets_the_frame_and_is_told_what_it_delivers(tmp_path: Path) -
     assert read_receipt(tmp_path)["delivery"] == "handed-over"
 
 
+def test_a_reminder_of_an_unknown_zone_is_told_on_standard_error(tmp_path: Path) -> None:
+    """In one sentence, while another one is delivered."""
+    rule = {"kind": "daily", "time": "12:00:00.000", "timeZone": "Mars/Base", "scheduledAt": NOON}
+    lost = {"version": 2, "operation": "create", "schedule": {"id": "b", "prompt": "x", **rule}}
+    write_session(tmp_path, event(0, "schedule/change", lost), create_at(1))
+    done = run_exec(tmp_path, sys.executable, "-c", TELL_ALL)
+    sentence = (
+        f'wakefold: {tmp_path}: reminder "b" is due and passed over, since this tz database lacks '
+        "its zone, Mars/Base: install a newer tzdata and run again, or update the reminder's zone."
+    )
+    assert (done.returncode, list_sentences(done)) == (0, [sentence])
+    assert json.loads(done.stdout)["WAKEFOLD_SCHEDULE_ID"] == "schedule-1"
+    assert read_receipt(tmp_path)["scheduleId"] == "schedule-1"
+
+
 def test_a_batch_names_all_its_occurrences_and_no_single_one(tmp_path: Path) -> None:
     """A command that handles one reminder at a time cannot take a batch for one."""
     write_session(tmp_path, create_every(0, "e", 3600), create_every(1, "f", 3600))

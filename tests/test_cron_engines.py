@@ -1,4 +1,5 @@
-"""Cron rules come when cronsim, croniter and croner say, wherever those follow the same rule.
+"""Cron rules come when cronsim, croniter and croner say, wherever those follow the same rule, and when
+a walk minute by minute says, everywhere.
 
 A sample runs by default, 20,000 questions in the long profile: `pytest -m long -s` tells the figures.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -24,14 +26,16 @@ from cron_engines import (
     ask_wakefold,
     changes_its_clocks,
     draw_questions,
+    read,
 )
+from minute_walks import ask_walk
 from released_package import install_package
-from wakefold_laws.calendar_laws import an_expression_occurs_at_each_first_minute_that_matches
+from wakefold_laws.calendar_laws import Drawn, DrawnCron
+from wakefold_laws.zone_changes import EPOCH, MS
 
 SEED = 9
 SAMPLE, MANY = 300, pytest.param(20_000, marks=pytest.mark.long)
 COMPARED_LEAST = 0.75  # of the questions
-WALKED = 1_000
 
 Ask = Callable[[Sequence[Question]], list[Reply]]
 PAGE = Path(__file__).parents[1] / "docs/calendar.md"
@@ -109,17 +113,44 @@ def test_an_engine_that_is_a_minute_late_is_found() -> None:
         compare("cronsim", ask_late, draw_questions(20, SEED))
 
 
-@pytest.mark.long
-@pytest.mark.filterwarnings("ignore:Using `assume` outside a property-based test")
-def test_a_walk_minute_by_minute_agrees_where_no_engine_is_asked() -> None:
-    """Around every change of the clocks that takes a question from the engines, and elsewhere."""
-    questions = draw_questions(20_000, SEED)
-    walked = [one for one in questions if changes_its_clocks(one, Reply(None))]
-    assert len(walked) > 200
-    for question in walked + questions[:WALKED]:
-        start = (question.zone, question.start_ms)
-        an_expression_occurs_at_each_first_minute_that_matches(cron=question.cron, start=start)
-    tell(f"{len(walked)} questions walked around changes of clocks, {WALKED} others")
+@pytest.mark.parametrize("count", [SAMPLE, MANY])
+def test_cron_rules_come_when_a_walk_minute_by_minute_meets_them(count: int) -> None:
+    """The walk leaves no question out: it has no class of difference."""
+    questions = draw_questions(count, SEED)
+    assert compare("walk", ask_walk, questions).compared == count
+    changes = sum(changes_its_clocks(question, Reply(None)) for question in questions)
+    days = sum(ask_wakefold(question)[-1] - question.start_ms for question in questions) // 86_400_000
+    tell(f"walk: {count} of {count} the same, {changes} around changes of clocks; {days} days walked")
+
+
+@pytest.mark.parametrize(
+    ("hour", "start", "walked", "shifted"),
+    [
+        (
+            Drawn("1-3", frozenset({1, 2, 3})),
+            "2027-03-28T00:00Z",
+            ("00:30", "01:30", "23:30"),
+            ("00:30", "01:00", "01:30"),
+        ),
+        (
+            Drawn("*", frozenset(range(24))),
+            "2027-10-30T23:00Z",
+            ("23:30", "00:30", "02:30"),
+            ("23:30", "00:30", "01:30"),
+        ),
+    ],
+)
+def test_a_walk_and_an_engine_part_where_berlin_sets_its_clocks(
+    hour: Drawn, start: str, walked: tuple[str, ...], shifted: tuple[str, ...]
+) -> None:
+    """cronsim makes up for 02:30 at 03:00, and has 02:30 twice: the walk follows no engine."""
+    stars = (Drawn("*", frozenset(range(*ends))) for ends in ((1, 32), (1, 13), (8,)))
+    cron = DrawnCron(Drawn("30", frozenset({30})), hour, *stars)
+    question = Question(cron, "Europe/Berlin", (datetime.fromisoformat(start) - EPOCH) // MS)
+    for ask, expected in ((ask_walk, walked), (ask_cronsim, shifted)):
+        (reply,) = ask([question])
+        assert reply.found is not None
+        assert tuple(read(at_ms, "UTC").strftime("%H:%M") for at_ms in reply.found) == expected
 
 
 def test_every_class_of_difference_is_told_in_the_documentation() -> None:

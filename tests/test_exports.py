@@ -16,7 +16,7 @@ from command import wakefold, wakefold_json
 from cron_engines import ask_wakefold, draw_questions, read
 from journal_files import create_at, create_every, event, write_session
 from wakefold import Ledger, format_instant, parse_instant
-from wakefold.calendar_exports import HORIZON_MS, Entry, list_entries, list_unreadable
+from wakefold.calendar_exports import HORIZON_MS, Entry, list_entries
 from wakefold.calendar_rules import (
     CalendarRule,
     CronRule,
@@ -40,6 +40,7 @@ from wakefold.records import (
     Record,
     Standing,
 )
+from wakefold.retargets import list_zoneless
 from wakefold_laws.strategies import prompts
 from wakefold_shell.exports import name_events, write_calendar
 
@@ -327,7 +328,7 @@ def test_a_snooze_moves_one_instance_and_no_other() -> None:
 def test_a_zone_that_is_not_known_here_is_left_out_and_told() -> None:
     record = CalendarRecord("a", "look", DailyRule("09:00:00.000", "Mars/Base"), NOON_MS)
     assert list_entries(hold(record), NOON_MS, 1) == ()
-    assert list_unreadable(hold(record)) == (record,)
+    assert list_zoneless(hold(record)) == (record,)
 
 
 @given(prompt=prompts())

@@ -22,6 +22,7 @@ from wakefold_laws.owner_model import (
     SCENARIOS,
     TWO_REPEATS,
     UNDER_GUARD,
+    ZONE_UNKNOWN,
     Counterexample,
     Exploration,
     explore,
@@ -147,6 +148,11 @@ def restless(owner: Owner, signal: fact.Signal) -> Step:
     return after, (*effects, order.Warn("owner_failed")) if owner.phase is Phase.GONE else effects
 
 
+def repetitive(owner: Owner, signal: fact.Signal) -> Step:
+    """Forgets what it has told of."""
+    return advance(with_marks(owner, passed_over=()), signal)
+
+
 BUGS: list[tuple[str, Scenario, Advance]] = [
     ("once", ONE_OF_EACH, partial(deaf, "dispatch", Phase.HANDING)),
     ("once", ONE_OF_EACH, partial(deaf, "delete", Phase.CLAIMING)),
@@ -169,6 +175,9 @@ BUGS: list[tuple[str, Scenario, Advance]] = [
     ("warning", ONE_OF_EACH, noisy),
     ("warning", ONE_OF_EACH, partial(without, order.Warn)),
     ("warning", ONE_OF_EACH, partial(twice, order.Warn)),
+    ("told", ZONE_UNKNOWN, repetitive),
+    ("told", ZONE_UNKNOWN, partial(without, order.PassOver)),
+    ("told", ZONE_UNKNOWN, partial(twice, order.PassOver)),
     ("disposal", ONE_OF_EACH, hasty),
     ("disposal", ONE_OF_EACH, partial(without, order.Disposed)),
     ("gone", ONE_OF_EACH, restless),

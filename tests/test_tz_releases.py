@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from command import wakefold
 from tz_releases import NEW, OLD, ROOT, tz_release
-from wakefold import Ledger, fold, list_receipts, preview
+from wakefold import Ledger, fold, format_instant, list_receipts, preview
+from wakefold.edits import StatedDispatch
 from wakefold.retargets import list_moves, make_move
 from wakefold.views import list_views
 from wakefold.wakes import plan_next_wake
@@ -117,6 +118,38 @@ def test_a_stored_target_is_honoured_once_and_then_the_new_release_counts() -> N
         assert fold(writer.events).unwrap() == writer.ledger
         (back,) = list_moves(writer.ledger, writer.now_ms)
         assert back.target_ms == TARGET_MS
+
+
+@pytest.mark.parametrize(
+    ("writes", "reads", "occurrences"),
+    [
+        (OLD, NEW, ("2026-11-01T17:00", "2026-11-02T16:00", "2026-11-03T16:00")),
+        (NEW, OLD, ("2026-11-01T16:00", "2026-11-01T17:00", "2026-11-02T17:00")),
+    ],
+)
+def test_dispatches_under_another_release_begin_with_the_stored_target(
+    writes: str, reads: str, occurrences: tuple[str, ...]
+) -> None:
+    """The first one delivers it and states the next by the release of the day; neither is corrected
+    later, so that a clock which is now an hour behind reaches nine once more on that day.
+    """
+    writer = Writer(Ledger(), AUTUMN_MS + 2 * DAY_MS)
+    with tz_release(writes):
+        writer.create({"prompt": "x", "daily": MORNING})
+    delivered = []
+    with tz_release(reads):
+        for _ in occurrences:
+            (record,) = writer.ledger.records.values()
+            writer.now_ms = record.scheduled_at_ms
+            (change,) = writer.deliver()
+            assert isinstance(change, StatedDispatch)
+            assert change.occurrence_ms == record.scheduled_at_ms
+            delivered.append(format_instant(change.occurrence_ms))
+        receipts = list_receipts(writer.events).unwrap()
+    assert delivered == [f"{at}:00.000Z" for at in occurrences]
+    with tz_release(writes):
+        assert fold(writer.events).unwrap() == writer.ledger
+        assert list_receipts(writer.events).unwrap() == receipts
 
 
 @pytest.mark.parametrize("store", ["journal", "sqlite"])

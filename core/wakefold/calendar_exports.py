@@ -84,7 +84,7 @@ def list_entries(ledger: Ledger, now_ms: int, count: int) -> tuple[Entry, ...]:
 
     A backlog is shown as the one occurrence that is delivered of it. At most `count` occurrences stand
     for a reminder that has no rule. What this tz database cannot evaluate is left out
-    (`list_unreadable`).
+    (`retargets.list_zoneless`).
     """
     gate_ms = find_gate(ledger.profile, ledger.last_accepted_at_ms)
     found = []
@@ -94,11 +94,6 @@ def list_entries(ledger: Ledger, now_ms: int, count: int) -> tuple[Entry, ...]:
         if first_ms is not None and (until_ms is None or first_ms <= until_ms):
             found.append(_enter(record, first_ms, count))
     return tuple(found)
-
-
-def list_unreadable(ledger: Ledger) -> tuple[Record, ...]:
-    """The active reminders whose zone this tz database lacks."""
-    return tuple(record for record in list_active(ledger) if not can_evaluate(record))
 
 
 def _find_first(record: Record, now_ms: int, gate_ms: int | None) -> int | None:

@@ -6,6 +6,8 @@ holds until somebody writes such an edit (calendar.md section 2).
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from wakefold.calendar_rules import make_pattern
@@ -14,6 +16,10 @@ from wakefold.edits import Changes, NewRule, Update
 from wakefold.ledger import Ledger, list_active
 from wakefold.occurrences import can_evaluate
 from wakefold.records import CalendarRecord
+from wakefold.rejections import shorten
+
+ZONELESS_REMEDY: Final = "update the tz database, or give the reminder another rule"
+"""What to do where a zone is lacking."""
 
 
 class Move(Struct, frozen=True):
@@ -46,6 +52,11 @@ def list_zoneless(ledger: Ledger) -> tuple[CalendarRecord, ...]:
         for record in list_active(ledger)
         if isinstance(record, CalendarRecord) and not can_evaluate(record)
     )
+
+
+def describe_zoneless(record: CalendarRecord) -> str:
+    """One sentence of a reminder whose zone is lacking, without its end and what to do."""
+    return f"{shorten(record.id)} is in {record.rule.time_zone}, which this tz database lacks"
 
 
 def make_move(move: Move) -> Update:

@@ -24,6 +24,7 @@ Invariant = Literal[
     "asked",
     "stuck",
     "warning",
+    "told",
     "disposal",
     "gone",
 ]
@@ -44,6 +45,7 @@ INVARIANTS: Final[dict[Invariant, str]] = {
     "asked": "Whoever asks for a look gets one: no run ends before it without asking for the next.",
     "stuck": "With something to deliver and a healthy store, an owner at rest has a timer or a wait.",
     "warning": "What is refused or breaks is warned of once; a replaced owner warns of nothing.",
+    "told": "What is due in a zone that is unknown is told of by the next look, and never again.",
     "disposal": "Disposal goes on once it is asked for, and is reported when nothing is outstanding.",
     "gone": "A disposed owner orders nothing.",
 }

@@ -13,9 +13,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from wakefold.calendar_rules import DailyRule
 from wakefold.events import AtRecord, EveryRecord
 from wakefold.guard_config import GuardConfig
 from wakefold.lifecycle import advance
+from wakefold.records import EDITABLE, CalendarRecord
 from wakefold_laws.owner_invariants import BrokenInvariant
 from wakefold_laws.owner_moves import list_moves
 from wakefold_laws.owner_watch import Advance
@@ -25,6 +27,9 @@ _TICKS_MS: Final = (0, 300_000, 600_000)
 _TEA: Final = AtRecord("tea", "drink tea", 300_000)
 _BUS: Final = AtRecord("bus", "catch the bus", 600_000)
 _WALK: Final = EveryRecord("walk", "take a walk", 300, 300_000)
+_MARS: Final = CalendarRecord(
+    "mars", "look up", DailyRule("00:05:00.000", "Mars/Base"), 300_000, standing=EDITABLE
+)
 _REST: Final = EveryRecord("rest", "rest your eyes", 300, 450_000)
 
 ONE_OF_EACH: Final = Scenario("a one-shot and a repeat", _TICKS_MS, (_TEA,), (_WALK,))
@@ -39,7 +44,10 @@ UNDER_GUARD: Final = Scenario(
     (_WALK,),
     GuardConfig(hold=True, max_consecutive_wakeups=1, max_per_hour=0),
 )
-SCENARIOS: Final = (ONE_OF_EACH, TWO_ONE_SHOTS, TWO_REPEATS, UNDER_GUARD)
+ZONE_UNKNOWN: Final = Scenario(
+    "a one-shot and a rule whose zone is unknown", _TICKS_MS, (_TEA,), (_MARS,)
+)
+SCENARIOS: Final = (ONE_OF_EACH, TWO_ONE_SHOTS, TWO_REPEATS, UNDER_GUARD, ZONE_UNKNOWN)
 """Two reminders and two ticks of the clock, in each combination; every fault can happen in each."""
 
 STATES_MAX: Final = 2_000_000

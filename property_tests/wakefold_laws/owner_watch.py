@@ -26,7 +26,7 @@ Advance = Callable[[Owner, fact.Signal], Step]
 
 _OUTSTANDING: Final = attrgetter(
     *("timer_ms", "turn", "awaited", "order", "reply", "claimed", "handed", "may_break", "waits"),
-    *("detached", "disposing", "disposed", "lost", "faulted", "asked", "slack"),
+    *("detached", "disposing", "disposed", "lost", "faulted", "asked", "slack", "passed_over"),
 )
 
 _BAD_NEWS: Final = (
@@ -62,7 +62,7 @@ class WatchedOwner:
         self.reply: fact.Signal | None = None
         self.claimed = self.handed = self.may_break = self.waits = False
         self.detached = self.disposing = self.disposed = False
-        self.passed_over: set[str] = set()
+        self.passed_over: frozenset[str] = frozenset()
         self.lost = self.faulted = owner.ledger is None
         self.asked = self.slack = False
 
@@ -80,7 +80,7 @@ class WatchedOwner:
         """Phase and marks of the owner."""
         owner = self.owner
         marks = (owner.again, owner.waits_for_idle, owner.faulted, owner.live, owner.disposing)
-        return (owner.phase, *marks, owner.ledger is None)
+        return (owner.phase, *marks, owner.passed_over, owner.ledger is None)
 
     def outstanding_key(self) -> tuple[Hashable, ...]:
         """What is outstanding, owed or over."""
@@ -106,9 +106,13 @@ class WatchedOwner:
             abandoned = self.disposing and isinstance(signal, fact.IdleFailed)
             heard = not (self.detached or self.disposed or abandoned)
             require(warnings == heard, "warning", f"{warnings} of {signal}")
+        looks = isinstance(signal, fact.Flushed) and not self.handed
         for effect in effects:
             require(not self.disposed, "gone", f"{effect}")
             self._perform(effect)
+        if looks and not (self.closed or self.faulted or self.lost):
+            due = self.reminders.list_passed_over(self.now_ms)
+            require(self.passed_over.issuperset(due), "told", f"{self.passed_over} of {due}")
 
     def check_rest(self) -> None:
         """What must hold whenever nothing moves."""
@@ -118,7 +122,8 @@ class WatchedOwner:
             require(self.turn != "free", "disposal", "a rest")
         if self.turn != "free" or self.closed or self.faulted or self.lost or self.slack:
             return
-        if self._is_held() or self.reminders.find_look(self.now_ms) is None:
+        owed = self.reminders.leave_out(self.passed_over)
+        if self._is_held() or owed.find_look(self.now_ms) is None:
             return
         require(self.timer_ms is not None or self.waits, "stuck", f"rest at {self.now_ms}")
 
@@ -177,9 +182,9 @@ class WatchedOwner:
             case order.Warn():
                 require(not self.detached, "warning", f"{effect}")
             case order.PassOver(records=records):
-                ids = [record.id for record in records]
-                require(not self.passed_over.intersection(ids), "once", f"{ids} passed over again")
-                self.passed_over |= {*ids}
+                ids, due = {one.id for one in records}, self.reminders.list_passed_over(self.now_ms)
+                require(ids <= {*due} - self.passed_over, "told", f"{ids} of {due}")
+                self.passed_over |= ids
             case order.Disposed():
                 idle = self.turn == "free" and self.timer_ms is None and not self.claimed
                 require(self.disposing and idle, "disposal", f"turn {self.turn}, {self.timer_ms}")

@@ -9,12 +9,14 @@ Shapes: every name in `_ms` is epoch milliseconds, an interval aside.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from msgspec import Struct
 
 from wakefold.effects import Arm, HandOver
 from wakefold.events import Change, Create, Delete, Dispatch, EveryRecord, Record
+from wakefold.records import CalendarRecord
 from wakefold_laws.owner_invariants import BrokenInvariant, require
 
 BATCH_DISTANCE_MS: Final = 300_000
@@ -22,11 +24,15 @@ MAX_DELAY_MS: Final = 2_147_483_647
 
 
 class Reminder(Struct, frozen=True):
-    """One active reminder: its next target, and its interval if it comes again."""
+    """One active reminder: its next target, and its interval if it comes again.
+
+    A calendar rule is in a zone that is unknown here, and never goes.
+    """
 
     id: str
     target_ms: int
     interval_ms: int | None
+    zone_unknown: bool = False
 
 
 class Reminders(Struct, frozen=True):
@@ -43,8 +49,7 @@ class Reminders(Struct, frozen=True):
             case Create(schedule=record):
                 return self._create(record)
             case Delete(id=schedule_id):
-                rest = tuple(r for r in self.active if r.id != schedule_id)
-                return Reminders(rest, self.seen, self.last_batch_ms, self.streak)
+                return self.leave_out({schedule_id})
             case Dispatch(id=schedule_id, accepted_at_ms=accepted_ms):
                 accepted = None if accepted_ms is None else int(accepted_ms)
                 return self._dispatch(schedule_id, accepted)
@@ -54,6 +59,11 @@ class Reminders(Struct, frozen=True):
     def hear_word(self) -> Reminders:
         """After an external word."""
         return Reminders(self.active, self.seen, self.last_batch_ms)
+
+    def leave_out(self, ids: Collection[str]) -> Reminders:
+        """The same without some reminders."""
+        rest = tuple(r for r in self.active if r.id not in ids)
+        return Reminders(rest, self.seen, self.last_batch_ms, self.streak)
 
     def check_hand_over(self, order: HandOver, now_ms: int) -> None:
         """Exactly what is due goes, once, no batch too soon after another."""
@@ -78,7 +88,8 @@ class Reminders(Struct, frozen=True):
 
     def list_due(self, now_ms: int) -> list[tuple[str, int]]:
         """Id and occurrence of what one message may deliver now, in its order."""
-        due = sorted((r for r in self.active if r.target_ms <= now_ms), key=lambda r: r.target_ms)
+        due = [r for r in self.active if r.target_ms <= now_ms and not r.zone_unknown]
+        due.sort(key=lambda r: r.target_ms)
         one_shots = [(r.id, r.target_ms) for r in due if r.interval_ms is None]
         if one_shots:
             return one_shots[:1]
@@ -86,17 +97,23 @@ class Reminders(Struct, frozen=True):
             return []
         return [(r.id, now_ms - (now_ms - r.target_ms) % (r.interval_ms or 1)) for r in due]
 
+    def list_passed_over(self, now_ms: int) -> list[str]:
+        """The ids of what is due and cannot go, since nobody here knows its zone."""
+        return [r.id for r in self.active if r.target_ms <= now_ms and r.zone_unknown]
+
     def find_look(self, now_ms: int) -> int | None:
         """When something can go: now, at a target, or when the gate opens for what waits behind it."""
         if self.list_due(now_ms):
             return now_ms
-        if all(r.target_ms > now_ms for r in self.active):
-            return min((r.target_ms for r in self.active), default=None)
-        return min([self._gate_ms(), *(r.target_ms for r in self.active if r.interval_ms is None)])
+        going = self.leave_out(self.list_passed_over(now_ms)).active
+        if all(r.target_ms > now_ms for r in going):
+            return min((r.target_ms for r in going), default=None)
+        return min([self._gate_ms(), *(r.target_ms for r in going if r.interval_ms is None)])
 
     def _create(self, record: Record) -> Reminders:
         interval_ms = record.every_seconds * 1000 if isinstance(record, EveryRecord) else None
-        made = Reminder(record.id, record.scheduled_at_ms, interval_ms)
+        zone_unknown = isinstance(record, CalendarRecord)
+        made = Reminder(record.id, record.scheduled_at_ms, interval_ms, zone_unknown)
         seen = (*self.seen, record.id)
         return Reminders((*self.active, made), seen, self.last_batch_ms, self.streak)
 

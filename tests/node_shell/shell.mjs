@@ -108,6 +108,7 @@ class Session {
     else if (type === 'EndTurn') this.turn = undefined
     else if (type === 'Claim') await this.claim()
     else if (type === 'HandOver') await this.handOver(effect)
+    else if (type === 'PassOver') console.error(effect.records.map((one) => `${one.id}: no ${one.timeZone}`))
     else throw new Error(`the effect ${type} is unknown here`)
   }
 

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from wakefold import format_instant
-from wakefold.calendar_exports import Entry, list_entries, list_unreadable
+from wakefold.calendar_exports import Entry, list_entries
 from wakefold.events import kind_of
+from wakefold.retargets import list_zoneless
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
     JournalArgument,
@@ -65,7 +66,7 @@ def export(  # noqa: PLR0913 - one per option
         ledger = fold_journal(opened, profile.profile, watch(opened, opened.read_events()))
     warnings = [] if opened.warning is None else [opened.warning]
     entries, session_id = list_entries(ledger, now_ms, occurrences), opened.header.id
-    left_out = [record.id for record in list_unreadable(ledger)]
+    left_out = [record.id for record in list_zoneless(ledger)]
     warnings += [f"{show_text(name)} is left out: its zone is unknown here." for name in left_out]
     text = exports.write_calendar(entries, session_id, now_ms)
     if output is not None:

@@ -27,6 +27,7 @@ from wakefold_shell.cli.options import (
     choose_clock,
 )
 from wakefold_shell.cli.output import (
+    list_zone_warnings,
     name_local,
     print_columns,
     print_json,
@@ -80,6 +81,8 @@ def next_(
     with open_journal(journal, line_bytes_max) as opened:
         ledger = fold_journal(opened, profile.profile, watch(opened, opened.read_events()))
     warn(opened)
+    for warning in list_zone_warnings(ledger):
+        say(warning)
     zone = zone or opened.header.time_zone
     coming = preview(ledger, choose_clock(now).read_ms(), count)
     if as_json:

@@ -35,6 +35,7 @@ from wakefold_shell.cli.options import (
     choose_clock,
 )
 from wakefold_shell.cli.output import (
+    list_zone_warnings,
     name_local,
     print_json,
     print_table,
@@ -71,6 +72,7 @@ def inspect(
         read = _read(opened, profile.profile, limits, None if no_checkpoint else warnings.append)
     ledger, counted = read.ledger, read.wakeups
     warnings += [] if opened.warning is None else [opened.warning]
+    warnings += list_zone_warnings(ledger)
     not_before_ms = find_not_before(Guard(config=limits, wakeups=counted), now_ms)
     wake = plan_next_wake(ledger, now_ms, not_before_ms)
     next_wake_ms = None if wake is None or wake.at_ms == UNTIL_A_WORD else wake.at_ms

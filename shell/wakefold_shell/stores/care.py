@@ -18,7 +18,7 @@ from msgspec import Struct
 from wakefold import Event, Ledger, Profile, either, fold, list_active
 from wakefold.conversations import Conversation, follow
 from wakefold.rejections import shorten
-from wakefold.retargets import list_moves, list_zoneless
+from wakefold.retargets import ZONELESS_REMEDY, describe_zoneless, list_moves, list_zoneless
 from wakefold_shell.errors import JournalError, show_time
 from wakefold_shell.stores.checkpoints import Reading, name_checkpoint, recall_checkpoint
 from wakefold_shell.stores.journal_store import (
@@ -202,8 +202,7 @@ def _look_at_targets(ledger: Ledger, now_ms: int) -> Iterator[Finding]:
         what = f"{shorten(move.record.id)} comes at {stored}, this tz database places it at {placed}"
         yield Finding("warning", what, "'wakefold retarget' shows it, and writes it with --yes")
     for record in list_zoneless(ledger):
-        what = f"{shorten(record.id)} is in {record.rule.time_zone}, which this tz database lacks"
-        yield Finding("warning", what, "update the tz database, or give the reminder another rule")
+        yield Finding("warning", describe_zoneless(record), ZONELESS_REMEDY)
 
 
 def _look_at_clock(ledger: Ledger, latest_ms: int, now_ms: int) -> Iterator[Finding]:
