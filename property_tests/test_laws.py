@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 from unittest.mock import patch
@@ -433,36 +434,23 @@ def plan_paused(ledger: Ledger, now_ms: int) -> Wake | None:
     return delay_wake(min(targets), now_ms) if targets else None
 
 
-@contextmanager
-def resolve_local_by(resolve: Callable[[PlainDateTime, str], Resolution]) -> Iterator[None]:
-    """Calendars come to other instants where clocks change, for a while."""
-    with patch.object(calendars, "resolve_local", resolve):
-        yield
+def resolve_later(kind: type[Skipped | Resolved], local: PlainDateTime, zone: str) -> Resolution:
+    """Reads local times of one kind by the clock as it is after its change."""
+    found = resolve_local(local, zone)
+    if not isinstance(found, kind):
+        return found
+    return Resolved(local.assume_tz(zone, disambiguation="later").timestamp(unit="millisecond"))
 
 
 def find_next_shifted(pattern: WallPattern, zone: str, after_ms: int) -> int | None:
     """Makes up for a skipped time behind the gap."""
-
-    def resolve(local: PlainDateTime, zone: str) -> Resolution:
-        found = resolve_local(local, zone)
-        if not isinstance(found, Skipped):
-            return found
-        return Resolved(local.assume_tz(zone, disambiguation="later").timestamp(unit="millisecond"))
-
-    with resolve_local_by(resolve):
+    with patch.object(calendars, "resolve_local", partial(resolve_later, Skipped)):
         return find_next(pattern, zone, after_ms)
 
 
 def find_next_repeated(pattern: WallPattern, zone: str, after_ms: int) -> int | None:
     """Takes a repeated time where it comes again."""
-
-    def resolve(local: PlainDateTime, zone: str) -> Resolution:
-        found = resolve_local(local, zone)
-        if not isinstance(found, Resolved):
-            return found
-        return Resolved(local.assume_tz(zone, disambiguation="later").timestamp(unit="millisecond"))
-
-    with resolve_local_by(resolve):
+    with patch.object(calendars, "resolve_local", partial(resolve_later, Resolved)):
         return find_next(pattern, zone, after_ms)
 
 
