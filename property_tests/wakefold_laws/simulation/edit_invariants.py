@@ -31,7 +31,7 @@ def check_ends_in_time(history: History, occurrence: Occurrence) -> None:
     name, at_ms = occurrence
     if name in history.chronicle.ended:
         why = history.chronicle.ended[name]
-        raise Violation(check_ends_in_time, f"{show_key(occurrence)} goes on although {why}.")
+        raise Violation(check_ends_in_time, f"{name} goes on although {why}.")
     found = history.chronicle.active.get(name)
     until_ms = None if found is None else found.until_ms
     if until_ms is not None and at_ms > until_ms:

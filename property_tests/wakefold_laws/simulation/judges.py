@@ -15,7 +15,7 @@ from wakefold.conversations import INBOX_SPLICED, TURN_START, Input
 from wakefold.tools import ToolName
 from wakefold_laws.simulation import edit_invariants as edit_law
 from wakefold_laws.simulation import invariants as law
-from wakefold_laws.simulation.chronicles import read_occurrences
+from wakefold_laws.simulation.chronicles import read_ms, read_occurrences
 from wakefold_laws.simulation.histories import History, list_keys
 from wakefold_laws.simulation.plain_guard import find_refusal
 from wakefold_laws.simulation.worlds import Home, World
@@ -137,5 +137,6 @@ class Judge:
         if data["operation"] == "snooze":
             edit_law.check_snooze_is_short(self.history, event)
         elif data["operation"] in {"dispatch", "skip"}:
+            edit_law.check_ends_in_time(self.history, (data["id"], read_ms(data, "occurrenceAt") or 0))
             edit_law.check_is_not_paused(self.history, data["id"])
             edit_law.check_grace(self.history, event)

@@ -32,8 +32,8 @@ class Deed(Struct, frozen=True, omit_defaults=True):
     A `local` time is asked for in the zone given, or with none, so that the session's is implied; so
     are the rules by the calendar, `text` being their time or expression, and no text the time of day
     that lies ahead. What is empty or 0 of the rest is not said. Edits are of the active reminder at
-    the place `schedule`, counted round: of a paused one where it is to be resumed, of another else. They
-    name no revision, the one that the log has, or a `stale` one; an update may leave the rule the
+    the place `schedule`, counted round: of a paused one where it is to be resumed, else of another.
+    They name no revision, the one that the log has, or a `stale` one; an update may leave the rule the
     `same`, and `dropped` are the options that it takes away.
     """
 
