@@ -22,6 +22,7 @@ from wakefold.tools import Sampled, StepAnswer, ToolAnswer, ToolName
 from wakefold_laws.simulation import invariants as law
 from wakefold_laws.simulation.parts import SimulatedStore
 from wakefold_laws.simulation.shells import ClaimingHost, OpenShell, OwnShell
+from wakefold_laws.simulation.weathers import ANY_WEATHER
 from wakefold_laws.simulation.worlds import Home
 from wakefold_shell import calls
 from wakefold_shell.calls import Call
@@ -38,6 +39,9 @@ class Bug(Struct, frozen=True):
     open_shell: OpenShell
     invariants: tuple[Callable[..., None], ...]
     patched: Callable[[], AbstractContextManager[object]] = nullcontext
+    weather: str = ANY_WEATHER
+    seeds: int = 1000
+    """How many seeds it takes to find it, or may take at most."""
 
 
 def change_session(**methods: Callable[..., object]) -> OpenShell:
@@ -220,17 +224,24 @@ BUGS = (
         change_session(_append=append_changes_twice),
         (law.check_log_is_sound,),
     ),
-    Bug("a gate off by one", OwnShell, (law.check_gate,), open_gate_early),
-    Bug("a fork folded from 0", open_over_everything, (law.check_is_active, law.check_log_is_sound)),
+    Bug("a gate off by one", OwnShell, (law.check_gate,), open_gate_early, weather="clock"),
+    Bug(
+        "a fork folded from 0",
+        open_over_everything,
+        (law.check_is_active, law.check_log_is_sound),
+        weather="forks",
+    ),
     Bug(
         "a delete race ignored",
         change_session(_answer_with_clock=answer_without_looking),
         (law.check_is_active,),
+        weather="clock",
     ),
     Bug(
         "a clock race ignored",
         change_session(_answer_with_clock=answer_with_stale_clock),
         (law.check_is_due,),
+        weather="clock",
     ),
     Bug(
         "a timer not set after a change",
@@ -251,6 +262,7 @@ BUGS = (
         "a torn hand-over not mended",
         change_host(_clear_up=do_nothing),
         (law.check_given_is_durable,),
+        weather="power",
     ),
     Bug(
         "a message queued twice", change_host(hand_over=hand_over_twice), (law.check_handed_over_once,)
@@ -273,7 +285,10 @@ BUGS = (
     Bug("a call not answered", change_session(_finish=finish_no_list), (law.check_calls_are_answered,)),
     Bug("an exception let out", change_session(_attempt=attempt_bravely), (law.check_shell_survives,)),
     Bug(
-        "a change after the end", change_session(dispose=dispose_carelessly), (law.check_end_is_quiet,)
+        "a change after the end",
+        change_session(dispose=dispose_carelessly),
+        (law.check_end_is_quiet,),
+        weather="disk",
     ),
     Bug("a barrier without deadline", OwnShell, (law.check_shell_ends,), wait_for_ever),
 )

@@ -6,7 +6,6 @@ counting and comparing. It refuses to know which local times a rule names: `cale
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
@@ -41,10 +40,9 @@ from wakefold.wakes import plan_next_wake
 from wakefold_laws.drawing import assume, st
 from wakefold_laws.edit_logs import EditedLog, Writer, edited_logs, options_changed, place_until
 from wakefold_laws.laws import law
+from wakefold_laws.zone_changes import NO_ZONE_ANYWHERE, move_nowhere
 
-NO_ZONE_ANYWHERE: Final = "Nowhere/At_All"
 _HOUR_MS: Final = 3_600_000
-_ZONE: Final = re.compile(r'"timeZone":"[^"]*"')
 
 picks = st.integers(0, 2519)
 pauses = st.sampled_from((0, 1, 60_000, _HOUR_MS, 100 * _HOUR_MS, 10_000 * _HOUR_MS))
@@ -103,9 +101,7 @@ def no_fold_asks_for_a_zone(log: EditedLog) -> None:
     """Where no tz database knows the zones of a log, it folds to the same but for their names."""
 
     def move(event: Event) -> Event:
-        own = event.type == SCHEDULE_CHANGE and event.seq >= log.seed_length
-        text = _ZONE.sub(f'"timeZone":"{NO_ZONE_ANYWHERE}"', format_json(event.data)) if own else ""
-        return replace(event, data=parse_json(text)) if own else event
+        return move_nowhere(event) if event.seq >= log.seed_length else event
 
     def rename(record: Record) -> Record:
         if not isinstance(record, CalendarRecord):

@@ -61,6 +61,21 @@ def check_forks(open_shell: OpenShell, seeds: Iterable[int] = SEEDS) -> None:
     _hold(open_shell, seeds, "forks")
 
 
+def check_calendar(open_shell: OpenShell, seeds: Iterable[int] = SEEDS) -> None:
+    """A shell keeps every invariant when reminders go by the calendar, end, skip, and clocks change."""
+    _hold(open_shell, seeds, "calendar")
+
+
+def check_edits(open_shell: OpenShell, seeds: Iterable[int] = SEEDS) -> None:
+    """A shell keeps every invariant when reminders are changed, paused, resumed and snoozed."""
+    _hold(open_shell, seeds, "edits")
+
+
+def check_editors(open_shell: OpenShell, seeds: Iterable[int] = SEEDS) -> None:
+    """A shell keeps every invariant when several edit at the same time, and the disk is bad."""
+    _hold(open_shell, seeds, "editors")
+
+
 def check_any_weather(open_shell: OpenShell, seeds: Iterable[int] = SEEDS) -> None:
     """A shell keeps every invariant in weather that changes."""
     _hold(open_shell, seeds, ANY_WEATHER)
@@ -74,6 +89,9 @@ SHELL_LAWS: Final[tuple[Callable[..., None], ...]] = (
     check_eager_agent,
     check_crowd,
     check_forks,
+    check_calendar,
+    check_edits,
+    check_editors,
     check_any_weather,
 )
 """All laws of a shell, each to be called with what opens one."""

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from wakefold_laws.simulation.directors import Director, Ending, Story
-from wakefold_laws.simulation.invariants import Violation
 from wakefold_laws.simulation.scenarios import Scenario, format_scenario, parse_scenario
 from wakefold_laws.simulation.shells import OpenShell, OwnShell
 from wakefold_laws.simulation.shrinking import shrink
 from wakefold_laws.simulation.timelines import Timeline, run_virtually
+from wakefold_laws.simulation.violations import Violation
 from wakefold_laws.simulation.weathers import ANY_WEATHER, make_scenario
 
 __all__ = ["OpenShell", "OwnShell", "SimulationFailure", "Story", "replay", "run_seed", "run_seeds"]

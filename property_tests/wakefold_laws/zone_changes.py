@@ -1,16 +1,28 @@
 """When and how the clocks of a zone change, read from the tz database by the standard library.
 
 This module decides where local times are skipped, repeated or moved, so that strategies can draw near
-such places. It refuses to ask the core, which reads zones by another library.
+such places, and takes a log to where no zone is known. It refuses to ask the core for local times,
+which reads zones by another library.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
+
+from wakefold.events import SCHEDULE_CHANGE, Event
+from wakefold.json_text import format_json, parse_json
+
+NO_ZONE_ANYWHERE: Final = "Nowhere/At_All"
+"""A name that looks like a zone's, and is in no tz database."""
+
+_ZONE: Final = re.compile(r'"timeZone":"[^"]*"')
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MS: Final = timedelta(milliseconds=1)
@@ -45,3 +57,11 @@ def list_moves(name: str, year: int) -> tuple[tuple[datetime, timedelta], ...]:
         start = before.replace(tzinfo=None, fold=0) + MS
         moves.append((start, after.replace(tzinfo=None, fold=0) - start))
     return tuple(moves)
+
+
+def move_nowhere(event: Event) -> Event:
+    """The same event of a session whose reminders go by a zone that nobody knows."""
+    if event.type != SCHEDULE_CHANGE:
+        return event
+    text = _ZONE.sub(f'"timeZone":"{NO_ZONE_ANYWHERE}"', format_json(event.data))
+    return replace(event, data=parse_json(text))

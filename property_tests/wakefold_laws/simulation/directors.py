@@ -7,22 +7,18 @@ decides neither what may happen (`weathers`) nor what ought to (`invariants`).
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, assert_never
-from zoneinfo import ZoneInfo
 
 import anyio
 import anyio.lowlevel
 from anyio.abc import TaskGroup
 from msgspec import Struct
 
-from wakefold.events import Json
 from wakefold.guard_config import GuardConfig, read_guard_config
-from wakefold.instants import format_instant
 from wakefold.json_text import format_json
-from wakefold.tools import ToolName
-from wakefold_laws.simulation.invariants import Violation, check_shell_ends, check_shell_survives
+from wakefold_laws.simulation.deeds import TOOLS, render_deed
+from wakefold_laws.simulation.invariants import check_shell_ends, check_shell_survives
 from wakefold_laws.simulation.judges import Judge
 from wakefold_laws.simulation.parts import furnish
 from wakefold_laws.simulation.scenarios import (
@@ -47,6 +43,7 @@ from wakefold_laws.simulation.scenarios import (
 )
 from wakefold_laws.simulation.shells import OpenShell, Shell
 from wakefold_laws.simulation.timelines import Timeline, let_pass
+from wakefold_laws.simulation.violations import Violation
 from wakefold_laws.simulation.worlds import Home, Note, PowerCut, World
 
 _LOOKS_MAX: Final = 120
@@ -284,14 +281,15 @@ class Director:
             scope.cancel()
 
     async def _do_deed(self, life: _Life, deed: Deed, scope: anyio.CancelScope | None = None) -> None:
-        home, arguments = life.home, _render(deed, self.world)
-        refusable = self._judge.see_call(deed.tool, arguments)
+        home, tool = life.home, TOOLS[deed.tool]
+        arguments = render_deed(deed, self.world, self._judge.history.chronicle)
+        refusable = self._judge.see_call(tool, arguments)
         answer: object = None
         faults = home.faults
         home.calls += 1
         try:
             with scope or anyio.CancelScope():
-                answer = await life.shell.call(_TOOLS[deed.tool], arguments)
+                answer = await life.shell.call(tool, arguments)
         finally:
             home.calls -= 1
         self.world.note(f"answered: {format_json(answer)}")
@@ -306,32 +304,6 @@ class Director:
             life.home.calls -= 1
         if message_id is not None:
             self._judge.see_word(message_id)
-
-
-_TOOLS: Final[dict[str, ToolName]] = {
-    "create": "schedule_create",
-    "list": "schedule_list",
-    "delete": "schedule_delete",
-}
-
-
-def _render(deed: Deed, world: World) -> Json:
-    """The arguments of a deed, as of now."""
-    then_ms = world.now_ms + 1000 * deed.number
-    match deed.tool, deed.rule:
-        case "list", _:
-            return {}
-        case "delete", _:
-            return {"id": f"schedule-{deed.number}"}
-        case "create", "at":
-            return {"prompt": deed.prompt, "at": format_instant(then_ms)}
-        case "create", "local":
-            zone = deed.zone or world.setting.time_zone or "UTC"
-            local = datetime.fromtimestamp(then_ms / 1000, UTC).astimezone(ZoneInfo(zone))
-            at = {"date": f"{local:%Y-%m-%d}", "time": f"{local:%H:%M:%S}"}
-            return {"prompt": deed.prompt, "at": {**at, "time_zone": deed.zone} if deed.zone else at}
-        case _:
-            return {"prompt": deed.prompt, f"{deed.rule}_seconds": deed.number}
 
 
 def _read_limits(setting: Setting) -> GuardConfig | None:

@@ -14,40 +14,34 @@ from wakefold import Event, format_instant, plan_next_wake
 from wakefold.conversations import Input
 from wakefold.guard import UNTIL_A_WORD
 from wakefold_laws.simulation.chronicles import GATE_MS, Chronicle, Dispatched, Occurrence
+from wakefold_laws.simulation.edit_invariants import EDIT_INVARIANTS
 from wakefold_laws.simulation.histories import History, list_keys
 from wakefold_laws.simulation.plain_guard import find_hold_reason
+from wakefold_laws.simulation.violations import Violation, show_key
 from wakefold_laws.simulation.worlds import STRETCH_MS, Home
 
 
-class Violation(BaseException):  # a shell may catch every Exception
-    """A shell has broken an invariant."""
-
-    def __init__(self, invariant: Callable[..., None], detail: str) -> None:
-        """Which, and how."""
-        super().__init__(f"{(invariant.__doc__ or '').strip()} But {detail}")
-        self.invariant = invariant.__name__
-
-
 def check_is_due(history: History, occurrence: Occurrence) -> None:
-    """No reminder is handed over before its target."""
+    """No reminder is handed over before its target, or before its snooze is over."""
     now_ms = history.world.now_ms
-    if occurrence[1] > now_ms:
+    found = history.chronicle.active.get(occurrence[0])
+    if occurrence[1] > now_ms or (found is not None and found.due_ms > now_ms):
         raise Violation(
             check_is_due,
-            f"{_show(occurrence)} was handed over at {format_instant(now_ms)}.",
+            f"{show_key(occurrence)} was handed over at {format_instant(now_ms)}.",
         )
 
 
 def check_is_active(history: History, occurrence: Occurrence) -> None:
     """Only an active reminder of the session's own is handed over, no deleted or inherited one."""
     if occurrence[0] not in history.chronicle.active:
-        raise Violation(check_is_active, f"{_show(occurrence)} was handed over.")
+        raise Violation(check_is_active, f"{show_key(occurrence)} was handed over.")
 
 
 def check_handed_over_once(history: History, occurrence: Occurrence) -> None:
     """An occurrence is handed over and dispatched once, as far as the log goes."""
-    if occurrence in history.chronicle.queued or occurrence in history.chronicle.dispatched:
-        raise Violation(check_handed_over_once, f"{_show(occurrence)} was handed over again.")
+    if occurrence in history.chronicle.taken:
+        raise Violation(check_handed_over_once, f"{show_key(occurrence)} was handed over again.")
 
 
 def check_dispatch_has_its_message(history: History, dispatched: Dispatched) -> None:
@@ -55,7 +49,7 @@ def check_dispatch_has_its_message(history: History, dispatched: Dispatched) -> 
     if dispatched.occurrence not in history.chronicle.queued:
         raise Violation(
             check_dispatch_has_its_message,
-            f"seq {dispatched.seq} dispatches {_show(dispatched.occurrence)}, which no message has.",
+            f"seq {dispatched.seq} dispatches {show_key(dispatched.occurrence)}, which no message has.",
         )
 
 
@@ -85,9 +79,9 @@ def check_guard_holds(history: History, seq: int) -> None:
 
 
 def check_admission(schedule_id: str, refusable: str | None) -> None:
-    """Where the guard refuses, no tool creates a reminder."""
+    """Where the guard refuses, no tool creates a reminder or changes one."""
     if refusable is not None:
-        raise Violation(check_admission, f"{schedule_id} was created although {refusable}.")
+        raise Violation(check_admission, f"{schedule_id} was, although {refusable}.")
 
 
 def check_reaper_has_been(history: History) -> None:
@@ -108,7 +102,7 @@ def check_given_is_durable(history: History, given: Input) -> None:
         if dispatched is None or dispatched.seq >= durable:
             raise Violation(
                 check_given_is_durable,
-                f"{_show(occurrence)} was given before its dispatch was durable.",
+                f"{show_key(occurrence)} was given before its dispatch was durable.",
             )
     if chronicle.words.get(str(given.message["id"]), durable) >= durable:
         raise Violation(check_given_is_durable, f"{given.message['id']} was given before it was.")
@@ -116,9 +110,9 @@ def check_given_is_durable(history: History, given: Input) -> None:
 
 def check_nothing_is_given_again(history: History, given: Input) -> None:
     """What has begun its turn is not given again, unless a crash took the turn's beginning back."""
-    for key in list_keys(given):
-        if key in history.chronicle.begun:
-            raise Violation(check_nothing_is_given_again, f"{_show(key)} was.")
+    if str(given.message["id"]) in history.chronicle.begun:
+        shown = ", ".join(map(show_key, list_keys(given)))
+        raise Violation(check_nothing_is_given_again, f"{shown} was.")
 
 
 def check_answer_is_durable(history: History, kind: str, name: str) -> None:
@@ -194,10 +188,11 @@ def check_messages_arrived(history: History) -> None:
     words = [name for kind, name in history.confirmed if kind == "said"]
     missing = [key for key in (*history.chronicle.dispatched, *words) if key not in begun]
     if missing:
-        raise Violation(check_messages_arrived, f"{', '.join(map(_show, missing))} never reached it.")
+        shown = ", ".join(map(show_key, missing))
+        raise Violation(check_messages_arrived, f"{shown} never reached it.")
 
 
-INVARIANTS: Final = (
+INVARIANTS: Final[tuple[Callable[..., None], ...]] = (
     check_is_due,
     check_is_active,
     check_handed_over_once,
@@ -217,15 +212,11 @@ INVARIANTS: Final = (
     check_end_is_quiet,
     check_shell_ends,
     check_messages_arrived,
+    *EDIT_INVARIANTS,
 )
 """All of them, in the order of the documentation."""
 
 
 def _find(chronicle: Chronicle, kind: str) -> dict[str, int]:
-    return {"created": chronicle.created, "deleted": chronicle.deleted, "said": chronicle.words}[kind]
-
-
-def _show(key: object) -> str:
-    if isinstance(key, tuple):
-        return f"{key[0]} of {format_instant(key[1])}"
-    return str(key)
+    kept = {"created": chronicle.created, "edited": chronicle.edited, "deleted": chronicle.deleted}
+    return {**kept, "said": chronicle.words}[kind]

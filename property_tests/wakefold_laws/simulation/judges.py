@@ -12,8 +12,10 @@ from returns.pipeline import is_successful
 
 from wakefold import SCHEDULE_CHANGE, Event
 from wakefold.conversations import INBOX_SPLICED, TURN_START, Input
+from wakefold.tools import ToolName
+from wakefold_laws.simulation import edit_invariants as edit_law
 from wakefold_laws.simulation import invariants as law
-from wakefold_laws.simulation.chronicles import read_occurrences
+from wakefold_laws.simulation.chronicles import read_ms, read_occurrences
 from wakefold_laws.simulation.histories import History, list_keys
 from wakefold_laws.simulation.plain_guard import find_refusal
 from wakefold_laws.simulation.worlds import Home, World
@@ -46,9 +48,9 @@ class Judge:
         law.check_nothing_is_given_again(self.history, given)
         self.history.offered.update(list_keys(given))
 
-    def see_call(self, tool: str, arguments: Any) -> str | None:  # noqa: ANN401 - JSON
+    def see_call(self, tool: ToolName, arguments: Any) -> str | None:  # noqa: ANN401 - JSON
         """A tool is called: why the guard has to refuse it, if it has to."""
-        if tool != "create":
+        if tool not in {"schedule_create", "schedule_update"}:
             return None
         world, chronicle = self.history.world, self.history.chronicle
         return find_refusal(world.limits, chronicle, world.now_ms, arguments)
@@ -57,13 +59,18 @@ class Judge:
         """A tool has answered: whether it says that its barriers were acknowledged."""
         if isinstance(answer, dict) and "state" in answer:
             law.check_admission(answer["id"], refusable)
-            law.check_answer_is_durable(self.history, "created", answer["id"])
+            if "id" not in arguments:
+                law.check_answer_is_durable(self.history, "created", answer["id"])
+                return True
+            edited = f"{answer['id']} revision {answer['revision']}"
+            law.check_answer_is_durable(self.history, "edited", edited)
+            edit_law.check_revision(answer["id"], arguments.get("revision"), answer["revision"])
             return True
         if isinstance(answer, dict) and "deleted" in answer:
             if answer["deleted"] is True:
                 law.check_answer_is_durable(self.history, "deleted", arguments["id"])
             return True
-        return isinstance(answer, list)
+        return isinstance(answer, list) or (isinstance(answer, dict) and "updated" in answer)
 
     def see_word(self, message_id: str) -> None:
         """The host has answered for a person's word."""
@@ -94,6 +101,8 @@ class Judge:
     def see_end(self) -> None:
         """A session that was left in peace for long enough comes to its end."""
         law.check_messages_arrived(self.history)
+        edit_law.check_fold_needs_no_zone(self.history)
+        edit_law.check_audit_agrees(self.history)
 
     def _see_hand_over(self, event: Event) -> None:
         data: Any = event.data
@@ -102,12 +111,16 @@ class Judge:
             if occurrences:
                 law.check_guard_holds(self.history, event.seq)
             for occurrence in occurrences:
+                edit_law.check_ends_in_time(self.history, occurrence)
+                edit_law.check_is_not_paused(self.history, occurrence[0])
                 law.check_is_active(self.history, occurrence)
                 law.check_is_due(self.history, occurrence)
                 law.check_handed_over_once(self.history, occurrence)
 
     def _take(self, event: Event) -> None:
         chronicle = self.history.chronicle
+        if event.type == SCHEDULE_CHANGE:
+            self._see_change(event)
         last_ms, before = chronicle.last_accepted_ms, len(chronicle.dispatched)
         grown = self.history.take(event)
         if len(chronicle.dispatched) > before:
@@ -116,3 +129,14 @@ class Judge:
             law.check_gate(dispatched, last_ms)
         if not is_successful(grown):
             law.check_log_is_sound(event)
+
+    def _see_change(self, event: Event) -> None:
+        """A change is about to be read: what it says of the reminder as it was."""
+        data: Any = event.data
+        edit_law.check_keeps_its_sequence(self.history, event)
+        if data["operation"] == "snooze":
+            edit_law.check_snooze_is_short(self.history, event)
+        elif data["operation"] in {"dispatch", "skip"}:
+            edit_law.check_ends_in_time(self.history, (data["id"], read_ms(data, "occurrenceAt") or 0))
+            edit_law.check_is_not_paused(self.history, data["id"])
+            edit_law.check_grace(self.history, event)

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from wakefold.guard_config import GuardConfig
 from wakefold.wakeups import DAY_MS, HOUR_MS
 from wakefold_laws.simulation.chronicles import Chronicle
+from wakefold_laws.simulation.plain_calendars import find_spacing_seconds, read_rule
 
 
 def find_refusal(
@@ -21,13 +22,13 @@ def find_refusal(
     now_ms: int,
     arguments: Any,  # noqa: ANN401 - JSON
 ) -> str | None:
-    """Why a create has to be refused, in words; `None` if it must not be."""
+    """Why a create or an update has to be refused, in words; `None` if it must not be."""
     if limits is None:
         return None
     used = chronicle.count_wakeups(now_ms - HOUR_MS)
     if 0 < limits.max_per_hour <= used:
         return f"there were {used} wakeups in the last hour"
-    every = arguments.get("every_seconds")
+    every = _find_spacing(arguments)
     if every is not None and every < limits.min_repeating_interval_seconds:
         return f"it comes every {every} s"
     return None
@@ -40,7 +41,7 @@ def list_reapable(limits: GuardConfig | None, chronicle: Chronicle, now_ms: int)
     over_day = chronicle.count_wakeups(_find_day(limits, now_ms)) > limits.max_per_day
     if chronicle.streak <= limits.max_consecutive_wakeups and not over_day:
         return []
-    return [name for name, found in chronicle.active.items() if found.interval_ms]
+    return [name for name, found in chronicle.active.items() if found.repeats]
 
 
 def find_hold_reason(limits: GuardConfig | None, chronicle: Chronicle, now_ms: int) -> str | None:
@@ -63,6 +64,16 @@ def find_hold_reason(limits: GuardConfig | None, chronicle: Chronicle, now_ms: i
     if into < (quiet.end_minutes - quiet.start_minutes) % 1440:
         return f"it is {local:%H:%M} in {quiet.time_zone}"
     return None
+
+
+def _find_spacing(arguments: Any) -> int | None:  # noqa: ANN401 - JSON
+    for kind in ("daily", "weekly", "cron"):
+        if kind in arguments:
+            asked = arguments[kind]
+            rule = read_rule({"kind": kind, **asked, "timeZone": asked.get("time_zone", "UTC")})
+            return None if rule is None else find_spacing_seconds(rule)
+    every: int | None = arguments.get("every_seconds")
+    return every
 
 
 def _find_day(limits: GuardConfig, now_ms: int) -> int:

@@ -21,14 +21,20 @@ SECOND_MS: Final = 1000
 MINUTE_MS: Final = 60 * SECOND_MS
 
 
-Tool = Literal["create", "delete", "list"]
-Rule = Literal["after", "every", "at", "local"]
+Tool = Literal["create", "delete", "list", "update", "pause", "resume", "snooze"]
+Rule = Literal["after", "every", "at", "local", "daily", "weekly", "cron", "same"]
+Option = Literal["title", "max_runs", "until", "missed"]
 
 
 class Deed(Struct, frozen=True, omit_defaults=True):
     """One tool call. `number` is the rule's seconds, how far ahead a time lies, or an id's number.
 
-    A `local` time is asked for in the zone given, or with none, so that the session's is implied.
+    A `local` time is asked for in the zone given, or with none, so that the session's is implied; so
+    are the rules by the calendar, `text` being their time or expression, and no text the time of day
+    that lies ahead. What is empty or 0 of the rest is not said. Edits are of the active reminder at
+    the place `schedule`, counted round: of a paused one where it is to be resumed, else of another.
+    They name no revision, the one that the log has, or a `stale` one; an update may leave the rule the
+    `same`, and `dropped` are the options that it takes away.
     """
 
     tool: Tool
@@ -36,6 +42,15 @@ class Deed(Struct, frozen=True, omit_defaults=True):
     number: int = 0
     prompt: str = "tea"
     zone: str | None = None
+    text: str = ""
+    weekdays: tuple[int, ...] = ()
+    title: str = ""
+    max_runs: int = 0
+    until_seconds: int = 0
+    grace_seconds: int = 0
+    schedule: int = 0
+    revision: Literal["right", "stale"] | None = None
+    dropped: tuple[Option, ...] = ()
 
 
 class Go(Struct, frozen=True, tag="go", tag_field="do"):
@@ -94,10 +109,11 @@ class Fail(Struct, frozen=True, tag="fail", tag_field="do", omit_defaults=True):
 
 
 class AtClaim(Struct, frozen=True, tag="at-claim", tag_field="do", omit_defaults=True):
-    """While the idle phase is asked for, another writer deletes a reminder or the clock is set."""
+    """While the idle phase is asked for, a reminder is deleted or paused, or the clock is set."""
 
     delete: int = 0
     jump_ms: int = 0
+    pause: int = 0
 
 
 class RepeatIdle(Struct, frozen=True, tag="repeat-idle", tag_field="do"):

@@ -231,8 +231,10 @@ class Home:
         if hook.jump_ms:
             self.world.note(f"at the claim the clock is set by {hook.jump_ms} ms")
             self.world.set_clock(hook.jump_ms)
+        elif hook.pause:
+            self._change_from_elsewhere(2, "pause", hook.pause)
         else:
-            self._delete_from_elsewhere(f"schedule-{hook.delete}")
+            self._change_from_elsewhere(1, "delete", hook.delete)
 
     async def pause(self, seconds: float) -> None:
         """Let time go by, unless the power goes."""
@@ -240,9 +242,10 @@ class Home:
             await self.died.wait()
         self.touch("turn")
 
-    def _delete_from_elsewhere(self, schedule_id: str) -> None:
-        """Another writer ends a reminder, if it is active."""
-        world, data = self.world, {"version": 1, "operation": "delete", "id": schedule_id}
+    def _change_from_elsewhere(self, version: int, operation: str, number: int) -> None:
+        """Another writer ends or pauses a reminder, if that may be."""
+        world = self.world
+        data = {"version": version, "operation": operation, "id": f"schedule-{number}"}
         event = Event(SCHEDULE_CHANGE, len(world.events), world.now_ms, data)
         if self.judge.may_follow(event):
             world.note(f"from elsewhere: {describe_event(event)}")
