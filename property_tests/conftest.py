@@ -1,4 +1,4 @@
-"""Hypothesis profiles: the same examples on every run by default, twenty times as many with `long`.
+"""Hypothesis profiles: the same examples on every run by default, forty times as many with `long`.
 
 `WAKEFOLD_HYPOTHESIS_PROFILE=long pytest property_tests` runs the long one, on new examples each time.
 """
@@ -8,7 +8,7 @@ from typing import Final
 
 from hypothesis import HealthCheck, settings
 
-EXAMPLES: Final = 80
+EXAMPLES: Final = 40
 
 # No law speaks of time: a slow machine must not fail one.
 settings.register_profile(
@@ -24,6 +24,6 @@ settings.register_profile(
     settings.get_profile("wakefold"),
     derandomize=False,
     print_blob=True,
-    max_examples=20 * EXAMPLES,
+    max_examples=40 * EXAMPLES,
 )
 settings.load_profile(os.environ.get("WAKEFOLD_HYPOTHESIS_PROFILE", "wakefold"))

@@ -25,6 +25,8 @@ _SHARED: Final = Path(__file__).resolve().parents[2] / "shared"
 
 _MEMORY: Final = Path("/dev/shm")
 
+_WORKERS_MAX: Final = 8
+
 _NEEDS: Final[dict[str, Callable[[], bool]]] = {
     "shared": (_SHARED / "vectors").is_dir,
     "zstd": lambda: importlib.util.find_spec("zstandard") is not None,
@@ -90,8 +92,20 @@ def pytest_configure(config: pytest.Config) -> None:
     allowed: list[str] = config.getoption("--allowed-missing")
     for name in allowed:
         _require_known(name, "--allowed-missing")
-    if allowed or os.environ.get("WAKEFOLD_CI") == "1":
+    is_worker = hasattr(config, "workerinput")  # of a session in several processes, which hears all
+    if not is_worker and (allowed or os.environ.get("WAKEFOLD_CI") == "1"):
         config.pluginmanager.register(SkipWarden(allowed), "skip-warden")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One process where it is to be seen what tests print (`-s`), else three for two cores.
+
+    Many tests wait for a process that they started.
+    """
+    if config.getoption("capture") == "no":
+        return 0
+    return min(_WORKERS_MAX, (os.cpu_count() or 1) * 3 // 2)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

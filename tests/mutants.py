@@ -48,6 +48,7 @@ do_not_mutate_patterns = ["assert_never\\\\("]
 process_isolation = "forkserver"
 timeout_multiplier = 5
 timeout_constant = 2
+pytest_add_cli_args = ["-n0"]
 pytest_add_cli_args_test_selection = {selection}
 """
 
@@ -95,9 +96,10 @@ def lay_out(scratch: Path) -> None:
     (scratch / "pyproject.toml").write_text(moved, "utf-8")
 
 
-def list_tests(modules: Iterable[str]) -> list[str]:
-    """The selections of modules, each file once."""
-    return list(dict.fromkeys(path for module in modules for path in SELECTIONS[module]))
+def list_tests(modules: Iterable[str], *, own: bool = False) -> list[str]:
+    """The selections of modules, or the `own` tests of each alone, which come first; each file once."""
+    count = 1 if own else None
+    return list(dict.fromkeys(path for module in modules for path in SELECTIONS[module][:count]))
 
 
 def run_mutmut(scratch: Path) -> Verdict:

@@ -184,7 +184,7 @@ async def test_what_the_protocol_does_not_have_is_told_so(service: Service) -> N
 async def test_a_body_over_the_limit_is_not_taken(service: Service) -> None:
     """Declared or found out on the way, it is answered at once; one at the limit is read."""
     huge = f"Content-Length: {10**12}"
-    head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{service.port}\r\n{BEARER}\r\n"
+    head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{service.port}\r\nConnection: close\r\n{BEARER}\r\n"
     assert status(await service.ask(BEARER, KIND, TAKES, body=b" " * 2001)) == 413
     assert status(await service.ask(BEARER, KIND, TAKES, body=b" " * 2000)) == 400
     assert status(await service.send(f"{head}{huge}\r\n\r\n".encode())) == 413

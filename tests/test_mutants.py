@@ -66,7 +66,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_tests(scratch: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
+        [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests],
         cwd=scratch,
         capture_output=True,
         text=True,
@@ -74,28 +74,38 @@ def run_tests(scratch: Path, tests: list[str]) -> subprocess.CompletedProcess[st
     )
 
 
-def test_the_selections_pass_on_the_core_as_it_is(scratch: Path) -> None:
-    """Or a killed mutant would say nothing."""
-    done = run_tests(scratch, list_tests(SELECTIONS))
+def require_green(scratch: Path, tests: list[str]) -> None:
+    done = run_tests(scratch, tests)
     assert done.returncode == pytest.ExitCode.OK, done.stdout
 
 
-def kill(scratch: Path, module: str, before: str, after: str) -> None:
+def test_the_tests_of_each_module_pass_on_the_core_as_it_is(scratch: Path) -> None:
+    """Or a killed mutant would say nothing."""
+    require_green(scratch, list_tests(SELECTIONS, own=True))
+
+
+@pytest.mark.long
+def test_the_selections_pass_on_the_core_as_it_is(scratch: Path) -> None:
+    """As above, for all that mutmut runs."""
+    require_green(scratch, list_tests(SELECTIONS))
+
+
+def kill(scratch: Path, module: str, before: str, after: str, *, own: bool = False) -> None:
     """Plant a mutant, and see it killed by the tests that are named for its module."""
     source = scratch / "src" / "wakefold" / f"{module}.py"
     text = source.read_text("utf-8")
     assert text.count(before) == 1
     source.write_text(text.replace(before, after), "utf-8")
-    done = run_tests(scratch, list_tests([module]))
+    done = run_tests(scratch, list_tests([module], own=own))
     source.write_text(text, "utf-8")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout
     assert "1 failed" in done.stdout
 
 
 @pytest.mark.parametrize("module", SELECTIONS)
-def test_a_planted_mutant_is_killed_by_its_modules_selection(scratch: Path, module: str) -> None:
-    """One change in each module, found by the tests that are named for it."""
-    kill(scratch, module, *PLANTED[module])
+def test_a_planted_mutant_is_killed_by_its_modules_own_tests(scratch: Path, module: str) -> None:
+    """One change in each module, found by the tests that are named for it before all."""
+    kill(scratch, module, *PLANTED[module], own=True)
 
 
 @pytest.mark.long

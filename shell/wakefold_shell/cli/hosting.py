@@ -5,17 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
 import anyio
 import typer
 
-from wakefold import Profile
 from wakefold_shell.cli.delivering import (
     Deliver,
     Delivery,
@@ -24,19 +21,8 @@ from wakefold_shell.cli.delivering import (
     choose_target,
 )
 from wakefold_shell.cli.option_groups import spread_groups
-from wakefold_shell.cli.options import (
-    LINE_BYTES_DEFAULT,
-    ConfigOption,
-    LineBytesOption,
-    NoCheckpointOption,
-    NoGuardOption,
-    ProfileName,
-    ProfileOption,
-    ProtocolNumber,
-    ProtocolOption,
-    StoreOption,
-)
-from wakefold_shell.cli.running import OneSessionOption, choose_watchman
+from wakefold_shell.cli.options import Ownership
+from wakefold_shell.cli.running import OneSessionOption, choose_runner, require_one_place
 from wakefold_shell.cli.waiting import StatusLine
 from wakefold_shell.cli.web import (
     BodyBytesOption,
@@ -49,13 +35,10 @@ from wakefold_shell.cli.web import (
 )
 from wakefold_shell.clocks import SystemClock
 from wakefold_shell.errors import ShellError
-from wakefold_shell.guarding import Watchman
 from wakefold_shell.hosts.clients import ClientAgent
 from wakefold_shell.hosts.inboxes import Agent
 from wakefold_shell.mcp.endpoints import BODY_BYTES_MAX, REQUEST_SECONDS_MAX, Endpoint
 from wakefold_shell.mcp.sessions import Place, Sessions, open_sessions
-from wakefold_shell.runners import Runner
-from wakefold_shell.stores.journals import StoreKind
 from wakefold_shell.stores.rows import Header
 
 
@@ -107,6 +90,7 @@ LogLevelOption = Annotated[
 
 @spread_groups
 def mcp_(  # noqa: PLR0913 - one option for each thing to choose
+    ownership: Ownership,
     limits: Limits,
     target: TargetArgument = None,
     *,
@@ -119,66 +103,31 @@ def mcp_(  # noqa: PLR0913 - one option for each thing to choose
     body_bytes_max: BodyBytesOption = BODY_BYTES_MAX,
     request_seconds_max: RequestSecondsOption = REQUEST_SECONDS_MAX,
     deliver: ReceiverOption = Receiver.INBOX,
-    store: StoreOption = None,
-    config: ConfigOption = None,
-    no_guard: NoGuardOption = False,
-    protocol: ProtocolOption = ProtocolNumber.TWO,
-    no_checkpoint: NoCheckpointOption = False,
-    profile: ProfileOption = ProfileName.SEED,
     log_level: LogLevelOption = LogLevel.WARNING,
-    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """Serve a session's reminders to an MCP client on standard streams, or over HTTP to many."""
     line = StatusLine()
-    place = _choose_place(session, root, store, profile.profile, line_bytes_max, protocol)
+    place = _choose_place(session, root, ownership)
     endpoint = choose_endpoint(
         http, token_file, allow_host, allow_origin, body_bytes_max, request_seconds_max
     )
     chosen = choose_target(_RECEIVERS[deliver], target or [], limits)
     make_agent = Delivery(chosen, limits, line, as_json=False).choose_agent if chosen else _wait
-    watchman = choose_watchman(config, root, line, no_guard=no_guard)
-    make_runner = partial(_make_runner, place, make_agent, watchman, line, store, not no_checkpoint)
+    make_runner = choose_runner(ownership, root, make_agent, SystemClock(), line)
     _serve(open_sessions(place, make_runner), endpoint, line, log_level)
 
 
-def _make_runner(
-    place: Place,
-    make_agent: Callable[[Path, Header], Agent],
-    watchman: Watchman | None,
-    line: StatusLine,
-    store: StoreKind | None,
-    checkpoint: bool,
-    directory: Path,
-) -> Runner:
-    return Runner(
-        directory,
-        make_agent,
-        SystemClock(),
-        profile=place.profile,
-        store=store,
-        watchman=watchman,
-        checkpoint=checkpoint,
-        protocol=place.protocol,
-        line_bytes_max=place.line_bytes_max,
-        tell=line.say,
+def _choose_place(session: Path | None, root: Path | None, ownership: Ownership) -> Place:
+    directory = require_one_place(session, root)
+    return Place(
+        Path(os.path.abspath(directory)),  # noqa: PTH100 - links stay as clients may name them
+        root is not None,
+        (os.environ.get("WAKEFOLD_SESSION") or None) if root is not None else None,
+        ownership.store or "journal",
+        ownership.profile.profile,
+        ownership.line_bytes_max,
+        ownership.protocol.number,
     )
-
-
-def _choose_place(
-    session: Path | None,
-    root: Path | None,
-    store: StoreKind | None,
-    profile: Profile,
-    line_bytes_max: int,
-    protocol: ProtocolNumber,
-) -> Place:
-    directory = session or root
-    if directory is None or (session is not None and root is not None):
-        raise typer.BadParameter("give either --session DIR or --root DIR")
-    name = (os.environ.get("WAKEFOLD_SESSION") or None) if root is not None else None
-    kind = store or "journal"
-    place = Path(os.path.abspath(directory))  # noqa: PTH100 - links stay as clients may name them
-    return Place(place, root is not None, name, kind, profile, line_bytes_max, protocol.number)
 
 
 def _wait(_: Path, __: Header) -> Agent:

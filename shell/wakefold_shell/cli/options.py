@@ -188,15 +188,20 @@ LineBytesOption = Annotated[
 LINE_BYTES_DEFAULT: Final = LINE_BYTES_MAX
 
 
-class Means(OptionGroup, frozen=True):
-    """How a command that writes by a tool reaches its session, and how it answers."""
+class Ownership(OptionGroup, frozen=True):
+    """How a command owns a session: what it is kept in, its limits, and how its log is read."""
 
+    store: StoreOption = None
     config: ConfigOption = None
     no_guard: NoGuardOption = False
-    now: NowOption = None
-    store: StoreOption = None
-    profile: ProfileOption = ProfileName.SEED
     protocol: ProtocolOption = ProtocolNumber.TWO
     no_checkpoint: NoCheckpointOption = False
-    as_json: JsonOption = False
+    profile: ProfileOption = ProfileName.SEED
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT
+
+
+class Means(Ownership, frozen=True):
+    """How a command that writes by a tool reaches its session, and how it answers."""
+
+    now: NowOption = None
+    as_json: JsonOption = False

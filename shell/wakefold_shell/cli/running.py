@@ -21,24 +21,13 @@ from wakefold_shell.cli.delivering import (
     choose_target,
 )
 from wakefold_shell.cli.option_groups import spread_groups
-from wakefold_shell.cli.options import (
-    LINE_BYTES_DEFAULT,
-    ConfigOption,
-    JsonOption,
-    LineBytesOption,
-    NoCheckpointOption,
-    NoGuardOption,
-    NowOption,
-    ProfileName,
-    ProfileOption,
-    ProtocolNumber,
-    ProtocolOption,
-    StoreOption,
-    choose_clock,
-)
+from wakefold_shell.cli.options import JsonOption, NowOption, Ownership, choose_clock
 from wakefold_shell.cli.waiting import StatusLine, Waits
 from wakefold_shell.guarding import NO_GUARD_LINE, Watchman
+from wakefold_shell.hosts.inboxes import Agent
+from wakefold_shell.protocols import Clock
 from wakefold_shell.runners import Runner
+from wakefold_shell.stores.rows import Header
 from wakefold_shell.supervisors import Supervisor
 
 OneSessionOption = Annotated[
@@ -55,6 +44,7 @@ OnceOption = Annotated[
 
 @spread_groups
 def run(  # noqa: PLR0913 - one option for each thing to choose
+    ownership: Ownership,
     limits: Limits,
     target: TargetArgument = None,
     *,
@@ -62,67 +52,61 @@ def run(  # noqa: PLR0913 - one option for each thing to choose
     root: RootOption = None,
     deliver: DeliverOption = Deliver.STDOUT,
     once: OnceOption = False,
-    store: StoreOption = None,
-    config: ConfigOption = None,
-    no_guard: NoGuardOption = False,
-    protocol: ProtocolOption = ProtocolNumber.TWO,
-    no_checkpoint: NoCheckpointOption = False,
     now: NowOption = None,
-    profile: ProfileOption = ProfileName.SEED,
     as_json: JsonOption = False,
-    line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
 ) -> None:
     """Own a session, or all below a directory: deliver what is due, until SIGINT or SIGTERM."""
-    if (session is None) == (root is None):
-        raise typer.BadParameter("give either --session DIR or --root DIR")
+    place = require_one_place(session, root)
     chosen = choose_target(deliver, target or [], limits)
     line, clock = StatusLine(), choose_clock(now)
-    live_in = partial(
-        Runner,
-        make_agent=Delivery(chosen, limits, line, as_json=as_json).choose_agent,
-        clock=clock,
-        profile=profile.profile,
-        store=store,
-        watchman=choose_watchman(config, root, line, no_guard=no_guard),
-        once=once,
-        checkpoint=not no_checkpoint,
-        protocol=protocol.number,
-        line_bytes_max=line_bytes_max,
-        tell=line.say,
-    )
-    _own(session, root, live_in, Waits(clock, line), line, once=once)
+    waits = Waits(clock, line)
+    make_agent = Delivery(chosen, limits, line, as_json=as_json).choose_agent
+    live_in = choose_runner(ownership, root, make_agent, clock, line)
 
+    def make_runner(directory: Path) -> Runner:
+        return live_in(directory, once=once, on_wait=partial(waits.note, directory))
 
-def _own(
-    session: Path | None,
-    root: Path | None,
-    live_in: Callable[..., Runner],
-    waits: Waits,
-    line: StatusLine,
-    *,
-    once: bool,
-) -> None:
-    """Live in one session or in all; exit 1 where a session of many could not be lived in once."""
-    make_runner = partial(_make_runner, live_in, waits)
-    body: Runner | Supervisor = make_runner(session or Path())
+    body: Runner | Supervisor = make_runner(place)
     if root is not None:
         body = Supervisor(root, make_runner, once=once, tell=line.say)
     anyio.run(_live, body, waits, line)
+    # Where a session of many could not be lived in, the others went on.
     raise typer.Exit(1 if once and isinstance(body, Supervisor) and body.failures else 0)
 
 
-def _make_runner(live_in: Callable[..., Runner], waits: Waits, directory: Path) -> Runner:
-    return live_in(directory, on_wait=partial(waits.note, directory))
+def require_one_place(session: Path | None, root: Path | None) -> Path:
+    """The directory that is named; refuses to be told both, or neither."""
+    named = session or root
+    if named is None or (session is not None and root is not None):
+        raise typer.BadParameter("give either --session DIR or --root DIR")
+    return named
 
 
-def choose_watchman(
-    config: Path | None, root: Path | None, line: StatusLine, *, no_guard: bool
-) -> Watchman | None:
-    """The guard of this process; its absence is told."""
-    if no_guard:
+def choose_runner(
+    ownership: Ownership,
+    root: Path | None,
+    make_agent: Callable[[Path, Header], Agent],
+    clock: Clock,
+    line: StatusLine,
+) -> Callable[..., Runner]:
+    """How a directory is lived in, as a command's options say; that there is no guard is told."""
+    watchman: Watchman | None = None
+    if ownership.no_guard:
         line.print(NO_GUARD_LINE)
-        return None
-    return Watchman(config, line.print, fallback=root)
+    else:
+        watchman = Watchman(ownership.config, line.print, fallback=root)
+    return partial(
+        Runner,
+        make_agent=make_agent,
+        clock=clock,
+        profile=ownership.profile.profile,
+        store=ownership.store,
+        watchman=watchman,
+        checkpoint=not ownership.no_checkpoint,
+        protocol=ownership.protocol.number,
+        line_bytes_max=ownership.line_bytes_max,
+        tell=line.say,
+    )
 
 
 async def _live(body: Runner | Supervisor, waits: Waits, line: StatusLine) -> None:
