@@ -82,10 +82,7 @@ class Server:
 def ask(dsn: str, job: Callable[[Connection], Awaitable[Answer]]) -> Answer:
     """What a job answers on a connection of its own; from inside an event loop, too."""
 
-    async def begin(_: Connection) -> None:
-        """Whatever state the database is in."""
-
-    with open_link(dsn, begin) as link:
+    with open_link(dsn) as link:
         return link.run(job)
 
 

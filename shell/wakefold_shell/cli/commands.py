@@ -148,6 +148,11 @@ COMMANDS: Final = {
         "Answer requests to the core: a JSON object a line on standard input, "
         "a reply on standard output.",
     ),
+    "fleet": Entry(
+        "fleeting",
+        "fleet_app",
+        "Sessions in PostgreSQL, each woken by whichever worker is free.",
+    ),
     "guard": Entry(
         "guarding",
         "guard_app",

@@ -42,6 +42,13 @@ def show_cases(cases: int) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
+def show_sessions(what: str, sessions: int) -> Iterator[Callable[[int], None]]:
+    """Shows how many sessions are done with; a bar for a person at a terminal."""
+    with _show_bar(what, sessions, wanted=True) as show:
+        yield show
+
+
+@contextmanager
 def _show_bar(what: str, total: int, *, wanted: bool) -> Iterator[Callable[[int], None]]:
     """What tells a bar how much is done, where one is wanted and somebody can see it."""
     if not wanted or not sys.stderr.isatty():

@@ -25,8 +25,8 @@ _CLOSE_SECONDS: Final = 5.0
 class Link:
     """One connection, used by one at a time. Made by `open_link`."""
 
-    def __init__(self, dsn: str, prepare: Prepare, portal: BlockingPortal) -> None:
-        """Where the server is, what every new connection begins with, and the thread's way in."""
+    def __init__(self, dsn: str, prepare: Prepare | None, portal: BlockingPortal) -> None:
+        """Where the server is, what a new connection begins with, and the thread's way in."""
         self._dsn, self._prepare, self._portal = dsn, prepare, portal
         self._connection: Connection | None = None
         self._closed = False
@@ -51,7 +51,8 @@ class Link:
             return self._connection
         connection = await connect(self._dsn)
         try:
-            await self._prepare(connection)
+            if self._prepare is not None:
+                await self._prepare(connection)
         except BaseException:
             connection.terminate()
             raise
@@ -75,7 +76,7 @@ class Link:
 
 
 @contextmanager
-def open_link(dsn: str, prepare: Prepare) -> Iterator[Link]:
+def open_link(dsn: str, prepare: Prepare | None = None) -> Iterator[Link]:
     """A link to a server that can be reached, as long as the block lasts; `FleetError`."""
     with start_blocking_portal("asyncio") as portal:
         link = Link(dsn, prepare, portal)

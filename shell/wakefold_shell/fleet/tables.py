@@ -20,6 +20,11 @@ from wakefold_shell.stores.rows import PackedRow, encode_event, encode_line, rea
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _PAGE_ROWS: Final = 128
+_INSERT: Final = (
+    "INSERT INTO followup (session_id, reminder_id, occurrence, body, message_id)"
+    " SELECT $1, *, $4, $5 FROM unnest($2::text[], $3::bigint[])"
+)
+_INSERT_AGAIN: Final = f"{_INSERT} ON CONFLICT DO NOTHING"
 _BYTES_MAX: Final = 2**31 - 1  # no value of PostgreSQL is longer
 
 
@@ -69,6 +74,22 @@ async def read_session(connection: Connection, key: str, *, lock: bool = False) 
     return None if row is None else SessionRow(row["header"], row["next_seq"])
 
 
+async def list_keys(connection: Connection, after: str) -> list[str]:
+    """The keys of some sessions after another one, in order; none where there are no more."""
+    rows = await connection.fetch(
+        "SELECT session_id FROM session WHERE session_id > $1 ORDER BY session_id LIMIT $2",
+        after,
+        _PAGE_ROWS,
+    )
+    return [row["session_id"] for row in rows]
+
+
+async def count_sessions(connection: Connection) -> int:
+    """How many sessions there are."""
+    sessions: int = await connection.fetchval("SELECT count(*) FROM session")
+    return sessions
+
+
 async def read_now_ms(connection: Connection) -> int:
     """The database's clock, which is the only one that a fleet goes by."""
     now_ms: int = await connection.fetchval(
@@ -104,10 +125,13 @@ async def read_page(
     return [(row["seq"], row["data"]) for row in rows]
 
 
-async def insert_lines(connection: Connection, key: str, lines: Sequence[Line], next_seq: int) -> None:
+async def insert_lines(
+    connection: Connection, key: str, lines: Sequence[Line], next_seq: int, *, again: bool = False
+) -> None:
     """More lines at the end of a log, with what the followups owe to them; `next_seq` comes after them.
 
-    `asyncpg.UniqueViolationError` where somebody else was first, or has handed an occurrence over.
+    `asyncpg.UniqueViolationError` where somebody else was first, or has handed an occurrence over; not
+    for the latter `again`, where lines tell what was done elsewhere.
     """
     await connection.execute(
         "INSERT INTO session_log (session_id, seq, type, data, at)"
@@ -119,11 +143,14 @@ async def insert_lines(connection: Connection, key: str, lines: Sequence[Line], 
         [line.row.time_ms for line in lines],
     )
     for line in lines:
-        await _note_followups(connection, key, line.row)
+        await _note_followups(connection, key, line.row, again=again)
     await connection.execute("UPDATE session SET next_seq = $2 WHERE session_id = $1", key, next_seq)
 
 
-async def _note_followups(connection: Connection, key: str, row: Event | PackedRow) -> None:
+async def _note_followups(
+    connection: Connection, key: str, row: Event | PackedRow, *, again: bool
+) -> None:
+    insert = _INSERT_AGAIN if again else _INSERT
     for given in list_given(row):
         back = await connection.execute(
             "UPDATE followup SET taken_seq = NULL"
@@ -133,8 +160,7 @@ async def _note_followups(connection: Connection, key: str, row: Event | PackedR
         )
         if given.occurrences and back.endswith(" 0"):
             await connection.execute(
-                "INSERT INTO followup (session_id, reminder_id, occurrence, body, message_id)"
-                " SELECT $1, *, $4, $5 FROM unnest($2::text[], $3::bigint[])",
+                insert,
                 key,
                 [format_json(reminder_id) for reminder_id, _ in given.occurrences],
                 [occurrence_ms for _, occurrence_ms in given.occurrences],

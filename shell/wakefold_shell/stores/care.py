@@ -9,7 +9,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -29,6 +29,7 @@ from wakefold_shell.stores.journal_store import (
 )
 from wakefold_shell.stores.journals import (
     FILE_NAMES,
+    Journal,
     StoreKind,
     explain_corruption,
     locate_journal,
@@ -98,16 +99,27 @@ def convert_session(
     Every line goes over as it is, events that this program does not know included. The session itself
     is not changed, and nobody may live in it meanwhile.
     """
+    with hold_still(path, line_bytes_max) as journal:
+        return write_new_store(directory, kind, journal.read_lines()), journal.warning
+
+
+@contextmanager
+def hold_still(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[Journal]:
+    """A journal that was read and is sound to its end, to be read once more inside the block.
+
+    Nobody may live in the session meanwhile: `OwnedError`, and `JournalError` for what is not sound.
+    """
     place = locate_journal(path)
     # Where nobody ever lived there is no lock, and none is left behind.
     lived_in = (place.parent / LOCK_NAME).exists()
-    with hold_lock(place.parent) if lived_in else nullcontext():
-        with open_journal(place, line_bytes_max) as journal:  # sound to its end, or not at all
-            for _ in journal.read_events():
-                pass
-            warning = journal.warning
-        with open_journal(place, line_bytes_max) as journal:
-            return write_new_store(directory, kind, journal.read_lines()), warning
+    with (
+        hold_lock(place.parent) if lived_in else nullcontext(),
+        open_journal(place, line_bytes_max) as journal,
+    ):
+        for _ in journal.read_events():
+            pass
+        journal.rewind()
+        yield journal
 
 
 def _look_at_files(place: Path) -> Iterator[Finding]:

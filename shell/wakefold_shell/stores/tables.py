@@ -150,20 +150,25 @@ def insert_line(connection: sqlite3.Connection, session_id: str, line: bytes) ->
         back = connection.execute(
             "UPDATE outbox SET taken_seq = NULL WHERE session_id = ? AND message_id = ?"
             " AND taken_seq IS NOT NULL",
-            (key, given.message_id),
+            (key, _name_message(given.message_id)),
         )
         for schedule_id, occurrence_ms in () if back.rowcount else given.occurrences:
             name, message = format_json(schedule_id), given.message.encode()
             connection.execute(
                 "INSERT INTO outbox VALUES (?, ?, ?, ?, ?, NULL)",
-                (key, name, occurrence_ms, given.message_id, message),
+                (key, name, occurrence_ms, _name_message(given.message_id), message),
             )
     taken = find_taken(row)
     if taken is not None:
         connection.execute(
             "UPDATE outbox SET taken_seq = ? WHERE session_id = ? AND message_id = ?",
-            (row.seq, key, taken),
+            (row.seq, key, _name_message(taken)),
         )
+
+
+def _name_message(message_id: str) -> str:
+    """A message's id as the outbox has it; half a character, which SQLite does not take, is escaped."""
+    return message_id.encode("utf-8", "backslashreplace").decode()
 
 
 @contextmanager
