@@ -288,7 +288,7 @@ BUGS = (
         "a change after the end",
         change_session(dispose=dispose_carelessly),
         (law.check_end_is_quiet,),
-        weather="disk",
+        weather="crowd",
     ),
     Bug("a barrier without deadline", OwnShell, (law.check_shell_ends,), wait_for_ever),
 )

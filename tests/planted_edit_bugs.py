@@ -292,8 +292,8 @@ EDIT_BUGS = (
         OwnShell,
         (edit_law.check_keeps_its_sequence,),
         replacing(calendars, "resolve_local", fire_in_second_pass),
-        weather="calendar",
-        seeds=43,
+        weather="edits",
+        seeds=8,
     ),
     Bug(
         "a fold by the calendar",

@@ -248,3 +248,32 @@ def test_a_long_run_shows_a_bar_on_a_terminal_and_only_there(
     os.close(ours)
     assert (b"simulating" in told) == drawn
     assert done.stdout.decode() == wakefold(*arguments).stdout
+
+
+def test_the_calendar_and_edits_are_foreseen(tmp_path: Path) -> None:
+    """Five mornings of which two are the last, a paused one, and a snooze over midnight."""
+    morning = {"kind": "daily", "prompt": "x", "time": "09:00:00.000", "timeZone": "Europe/Berlin"}
+    names = ("twice", "paused", "snoozed")
+    options: dict[str, dict[str, object]] = {"twice": {"maxRuns": 2}}
+    at = "2027-01-05T08:00:00.000Z"
+    changes: list[dict[str, object]] = [
+        {
+            "operation": "create",
+            "schedule": {"id": name, "scheduledAt": at, **morning, **options.get(name, {})},
+        }
+        for name in names
+    ]
+    changes.append({"operation": "pause", "id": "paused"})
+    changes.append({"operation": "snooze", "id": "snoozed", "until": "2027-01-06T07:00:00.000Z"})
+    lines = [
+        event(seq, "schedule/change", {"version": 2, **data}, NOON_MS)
+        for seq, data in enumerate(changes)
+    ]
+    write_session(tmp_path, *lines)
+    shown = wakefold_json("simulate", tmp_path, *NOW, "--days", "4")
+    assert [day["wakeups"] for day in shown["days"]] == [0, 1, 3, 1, 1]
+    assert [(view["id"], view["state"]) for view in shown["active"]] == [
+        ("paused", "paused"),
+        ("snoozed", "scheduled"),
+    ]
+    assert shown["nextWake"] == "2027-01-09T08:00:00.000Z"

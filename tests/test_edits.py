@@ -5,7 +5,20 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core_logs import GATE_MS, LAST_MS, T, at, created, event, every, ledger_of, log, ok, refused
+from core_logs import (
+    GATE_MS,
+    LAST_MS,
+    T,
+    at,
+    created,
+    dispatched,
+    event,
+    every,
+    ledger_of,
+    log,
+    ok,
+    refused,
+)
 from wakefold import preview
 from wakefold.audits import Refused, audit
 from wakefold.calendar_rules import CronRule, DailyRule
@@ -251,7 +264,9 @@ FLOOR = GuardConfig(min_repeating_interval_seconds=7200)
 
 
 def test_an_audit_offers_updates_to_admission_as_creates_are() -> None:
-    """The floor counts for a rule's smallest spacing; what an edit ends is ended under the guard."""
+    """The floor counts for a new rule's smallest spacing, and a title gives none; what an edit ends is
+    ended under the guard.
+    """
     hourly = {"kind": "cron", "expression": "0 9,10 * * *", "timeZone": "UTC"}
     rule = {**hourly, "scheduledAt": format_instant(T + HOUR_MS)}
     events = [
@@ -267,9 +282,18 @@ def test_an_audit_offers_updates_to_admission_as_creates_are() -> None:
     ]
     found = ok(audit(events, FLOOR))
     refusal = Refusal("SCHEDULE_TOO_FREQUENT", 7200, 3600)
-    assert found.findings == (Refused(1, T, "d", refusal), Refused(2, T, "d", refusal))
+    assert found.findings == (Refused(1, T, "d", refusal),)
     assert found.wakeups == 0
     assert refused(audit(log(edit("pause", "d")), FLOOR)).rule == "id_not_active"
+
+
+def test_an_audit_refuses_every_edit_that_the_hourly_cap_refuses() -> None:
+    """A pause is a call of the same tool as an update, and admission does not look into it."""
+    shots = [data for n in range(2) for data in (created(at(f"o{n}", T)), dispatched(f"o{n}"))]
+    pause = edit("pause", "d")
+    events = [event(data, seq, time_ms=T) for seq, data in enumerate([made(daily("d")), *shots, pause])]
+    (found,) = ok(audit(events, GuardConfig(max_per_hour=2))).findings
+    assert found == Refused(5, T, "d", Refusal("SCHEDULE_HOURLY_CAP", 2, 2, HOUR_MS))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from wakefold.events import Event, Json
 from wakefold.forecasts import Day, Forecast, forecast
 from wakefold.guard_config import DEFAULT_CONFIG, GuardConfig, QuietHours
 from wakefold.habits import NO_HABITS, Habits, list_words
-from wakefold.instants import parse_instant
+from wakefold.instants import format_instant, parse_instant
 from wakefold.owners import Owner, open_owner
 from wakefold.recurrence import SEED
 from wakefold.wakeups import DAY_MS, HOUR_MS
@@ -212,6 +212,122 @@ def test_what_a_tool_refuses_is_counted_by_its_code(
     )
     cast = foresee(config=config, habits=habits, days=1)
     assert [day.refused for day in cast.days] == [{code: 2}, {}]
+
+
+BERLIN: Json = {"kind": "daily", "time": "09:00:00.000", "timeZone": "Europe/Berlin"}
+
+
+def planned(name: str, target_ms: int, rule: Json = BERLIN, **fields: object) -> Json:
+    """The create of a reminder of version 2."""
+    schedule = {"id": name, "prompt": name, "scheduledAt": format_instant(target_ms), **rule, **fields}
+    return {"version": 2, "operation": "create", "schedule": schedule}
+
+
+def edited(operation: str, name: str, **fields: object) -> Json:
+    """A change of version 2."""
+    return {"version": 2, "operation": operation, "id": name, **fields}
+
+
+def foresee_edited(
+    *changes: Json,
+    start_ms: int,
+    days: int,
+    habits: Habits = NO_HABITS,
+    config: GuardConfig | None = None,
+) -> Forecast:
+    """The forecast of a log of such changes."""
+    before = [event(one, seq, time_ms=start_ms) for seq, one in enumerate(changes)]
+    return foresee(before=before, start_ms=start_ms, days=days, habits=habits, config=config)
+
+
+def next_target(cast: Forecast, name: str) -> str:
+    """The target that a reminder has at the end."""
+    (found,) = (view.record for view in cast.active if view.record.id == name)
+    return format_instant(found.scheduled_at_ms)
+
+
+def test_a_daily_reminder_keeps_its_local_time_over_a_clock_change() -> None:
+    """Mornings in Berlin, an hour earlier by UTC from the second on; the gap swallows one night."""
+    start_ms = instant("2027-03-27T00:00:00.000Z")
+    cast = foresee_edited(
+        planned("morning", instant("2027-03-27T08:00:00.000Z")),
+        planned("night", instant("2027-03-27T01:30:00.000Z"), time="02:30:00.000"),
+        start_ms=start_ms,
+        days=3,
+    )
+    assert [day.wakeups for day in cast.days] == [2, 1, 2]
+    assert next_target(cast, "morning") == "2027-03-30T07:00:00.000Z"
+    assert next_target(cast, "night") == "2027-03-30T00:30:00.000Z"
+    assert cast.next_wake_ms == instant("2027-03-30T00:30:00.000Z")
+
+
+def test_weekly_and_cron_come_on_their_days() -> None:
+    """From Monday to Sunday: two weekdays, and every second hour of a single day."""
+    start_ms = instant("2027-01-04T00:00:00.000Z")
+    weekly: Json = {"kind": "weekly", "weekdays": [1, 4], "time": "12:00:00.000", "timeZone": "UTC"}
+    cron: Json = {"kind": "cron", "expression": "0 */2 6 * *", "timeZone": "UTC"}
+    week = planned("week", instant("2027-01-04T12:00:00.000Z"), weekly)
+    hours = planned("hours", instant("2027-01-06T00:00:00.000Z"), cron)
+    cast = foresee_edited(week, hours, start_ms=start_ms, days=7)
+    assert [day.wakeups for day in cast.days] == [1, 0, 12, 1, 0, 0, 0]
+    assert next_target(cast, "week") == "2027-01-11T12:00:00.000Z"
+    assert next_target(cast, "hours") == "2027-02-06T00:00:00.000Z"
+
+
+def test_a_paused_reminder_wakes_nobody() -> None:
+    """It stays active, and nothing is planned for it."""
+    start_ms = instant("2027-01-04T00:00:00.000Z")
+    create = planned("morning", instant("2027-01-04T08:00:00.000Z"))
+    cast = foresee_edited(create, edited("pause", "morning"), start_ms=start_ms, days=3)
+    assert total(cast, "wakeups") == 0
+    assert [view.state for view in cast.active] == ["paused"]
+    assert cast.next_wake_ms is None
+
+
+def test_a_snooze_delays_one_delivery_and_no_other() -> None:
+    """It ends past midnight of the first day; the second morning comes in time."""
+    start_ms = instant("2027-01-04T00:00:00.000Z")
+    create = planned("morning", instant("2027-01-04T08:00:00.000Z"))
+    snooze = edited("snooze", "morning", until="2027-01-05T00:30:00.000Z")
+    cast = foresee_edited(create, snooze, start_ms=start_ms, days=3)
+    assert [day.wakeups for day in cast.days] == [0, 2, 1]
+    assert next_target(cast, "morning") == "2027-01-07T08:00:00.000Z"
+
+
+def test_max_runs_and_until_end_a_reminder() -> None:
+    """Two runs of the one; of the other all up to its end, which falls on an occurrence."""
+    start_ms = instant("2027-01-04T00:00:00.000Z")
+    first_ms = instant("2027-01-04T08:00:00.000Z")
+    cast = foresee_edited(
+        planned("twice", first_ms, time="09:00:00.000", maxRuns=2),
+        planned("until", first_ms + HOUR_MS, time="10:00:00.000", until="2027-01-06T09:00:00.000Z"),
+        start_ms=start_ms,
+        days=5,
+    )
+    assert [day.wakeups for day in cast.days] == [2, 2, 1, 0, 0]
+    assert (cast.active, cast.next_wake_ms) == ((), None)
+
+
+def test_what_is_late_in_a_forecast_is_skipped_and_wakes_nobody() -> None:
+    """A turn of an hour at the word of 08:30 makes the daily one at 09:00 late; its grace is 300 s."""
+    start_ms = instant("2027-01-04T00:00:00.000Z")
+    target_ms = instant("2027-01-04T09:00:00.000Z")
+    create = planned("nine", target_ms, timeZone="UTC", missed="skip", graceSeconds=300)
+    busy = Habits(word_minutes=frozenset({510}), turn_ms=HOUR_MS)
+    cast = foresee_edited(create, start_ms=start_ms, days=2, habits=busy)
+    assert [(day.words, day.wakeups, day.deliveries) for day in cast.days] == [(1, 0, 0), (1, 0, 0)]
+    assert next_target(cast, "nine") == "2027-01-06T09:00:00.000Z"
+    idle = foresee_edited(create, start_ms=start_ms, days=2)
+    assert total(idle, "wakeups") == 2
+
+
+def test_stated_dispatches_stop_what_repeats_as_others_do() -> None:
+    """Hourly by an expression: the seventh in a row is one too many."""
+    start_ms = instant("2027-01-04T00:00:00.000Z")
+    cron: Json = {"kind": "cron", "expression": "0 * * * *", "timeZone": "UTC"}
+    create = planned("h", instant("2027-01-04T01:00:00.000Z"), cron)
+    cast = foresee_edited(create, start_ms=start_ms, days=1, config=DEFAULT_CONFIG)
+    assert (total(cast, "wakeups"), total(cast, "deleted"), cast.active) == (7, 1, ())
 
 
 def six_wakeups(first_seq: int = 0) -> list[Event]:

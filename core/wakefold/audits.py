@@ -16,7 +16,7 @@ from returns.result import Result
 
 from wakefold.active_records import index_records
 from wakefold.conversations import TURN_END
-from wakefold.edits import StatedDispatch, Update
+from wakefold.edits import NewRule, Skip, StatedDispatch, Update
 from wakefold.events import (
     SCHEDULE_CHANGE,
     Change,
@@ -24,6 +24,7 @@ from wakefold.events import (
     Delete,
     Dispatch,
     Event,
+    Json,
     Record,
     read_change,
 )
@@ -42,7 +43,7 @@ Limit = Literal["hourly", "floor", "consecutive", "per_day", "interval"]
 
 
 class Refused(Struct, frozen=True, tag="refused"):
-    """A create, or an update, that admission refuses."""
+    """A create, or an edit, that admission refuses."""
 
     seq: int
     time_ms: int
@@ -167,8 +168,9 @@ class _Replay:
         elif change.id in self._records:
             gate_ms = find_gate(self._profile, self._last_accepted_at_ms)
             edited = accept_edit(self._records[change.id], change, gate_ms)
-            if edited is not None and isinstance(change, Update):
-                self._ask(event, "schedule_update", edited)
+            if not isinstance(change, Skip):
+                ruled = isinstance(change, Update) and isinstance(change.changes.rule, NewRule)
+                self._ask(event, "schedule_update", change.id, edited if ruled else None)
             self._keep(change.id, edited)
         return False
 
@@ -196,7 +198,7 @@ class _Replay:
 
     def _offer(self, event: Event, change: Create) -> None:
         record = change.schedule
-        refusal = self._ask(event, "schedule_create", record)
+        refusal = self._ask(event, "schedule_create", record.id, record)
         if refusal is not None:
             hourly = refusal.code == "SCHEDULE_HOURLY_CAP"
             self._gone[record.id] = "hourly" if hourly else "floor"
@@ -204,13 +206,15 @@ class _Replay:
             self._left = self._left.put(record)
             self._seen_ids = self._seen_ids.add(record.id)
 
-    def _ask(self, event: Event, tool: str, record: Record) -> Refusal | None:
-        """Offer a call that came to a record; the refusal of an update prevents no wakeup."""
-        arguments = {"every_seconds": find_interval(record)} if is_recurring(record) else {}
+    def _ask(self, event: Event, tool: str, schedule_id: str, ruled: Record | None) -> Refusal | None:
+        """Offer a call, with the record where it gave a rule; what a refused edit wakes is let be."""
+        arguments: Json = {}
+        if ruled is not None and is_recurring(ruled):
+            arguments["every_seconds"] = find_interval(ruled)
         wakeups, config = self._guarded.wakeups, self._guarded.config
         refusal = admit(wakeups, config, tool, arguments, event.time_ms)
         if refusal is not None:
-            self._findings.append(Refused(event.seq, event.time_ms, record.id, refusal))
+            self._findings.append(Refused(event.seq, event.time_ms, schedule_id, refusal))
         return refusal
 
     def _reap(self, event: Event) -> None:
