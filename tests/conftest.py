@@ -91,7 +91,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Set the warden where a session asks for it."""
     allowed: list[str] = config.getoption("--allowed-missing")
     for name in allowed:
-        _require_known(name, "--allowed-missing")
+        if name not in _NEEDS:
+            raise pytest.UsageError(_explain_unknown(name, "--allowed-missing"))
     is_worker = hasattr(config, "workerinput")  # of a session in several processes, which hears all
     if not is_worker and (allowed or os.environ.get("WAKEFOLD_CI") == "1"):
         config.pluginmanager.register(SkipWarden(allowed), "skip-warden")
@@ -111,17 +112,26 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip each test whose needs are not met."""
     for item in items:
-        for marker in item.iter_markers("needs"):
-            for name in marker.args:
-                _require_known(name, item.nodeid)
-                if not _NEEDS[name]():
-                    item.add_marker(pytest.mark.skip(reason=f"missing: {name}"))
+        names = _list_needs(item)
+        for name in names if _NEEDS.keys() >= set(names) else ():
+            if not _NEEDS[name]():
+                item.add_marker(pytest.mark.skip(reason=f"missing: {name}"))
 
 
-def _require_known(name: str, where: str) -> None:
-    if name not in _NEEDS:
-        known = ", ".join(_NEEDS)
-        raise pytest.UsageError(f"{where}: nothing is known of a need {name!r} (known: {known})")
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail a test of whose needs one is unknown: an error while collecting is not heard of a worker."""
+    for name in _list_needs(item):
+        if name not in _NEEDS:
+            pytest.fail(_explain_unknown(name, item.nodeid), pytrace=False)
+
+
+def _list_needs(item: pytest.Item) -> list[str]:
+    return [name for marker in item.iter_markers("needs") for name in marker.args]
+
+
+def _explain_unknown(name: str, where: str) -> str:
+    known = ", ".join(_NEEDS)
+    return f"{where}: nothing is known of a need {name!r} (known: {known})"
 
 
 @pytest.fixture(scope="session")

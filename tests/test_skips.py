@@ -104,6 +104,38 @@ def test_every_other_skip_fails_a_watched_session(
     assert f"skipped without permission: test_one.py{named}" in result.outlines
 
 
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        (_needing("node"), "::test_it: missing: node"),
+        ("def test_it(): pytest.skip('later')", "::test_it: later"),
+        ("pytest.skip('whole', allow_module_level=True)", ": whole"),
+    ],
+)
+@pytest.mark.parametrize("missing", ["zstd", "node"])
+def test_a_session_in_several_processes_is_watched_as_one(
+    project: pytest.Pytester, body: str, named: str, missing: str
+) -> None:
+    """What a worker skipped is told once, by the session that counts, and fails it."""
+    project.makepyfile(test_one=f"import pytest\n{body}", test_two="def test_two(): pass")
+    result = project.runpytest_inprocess("-p", "xdist", "-n2", f"--allowed-missing={missing}")
+    line = f"skipped without permission: test_one.py{named}"
+    allowed = named.endswith(f"missing: {missing}")
+    assert result.outlines.count(line) == (0 if allowed else 1)
+    assert result.ret == (pytest.ExitCode.OK if allowed else pytest.ExitCode.TESTS_FAILED)
+    assert result.parseoutcomes()["passed"] == 1
+
+
+@pytest.mark.parametrize(("shown", "workers"), [("-s", 0), ("-q", 1), ("-q", 6), ("-q", 8)])
+def test_tests_run_in_several_processes_unless_they_are_to_be_heard(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, shown: str, workers: int
+) -> None:
+    """Three for two cores, eight at most; what a worker prints nobody sees."""
+    monkeypatch.setattr("os.cpu_count", lambda: {0: 4, 1: 1, 6: 4, 8: 64}[workers])
+    config = project.parseconfigure("-p", "xdist", shown)
+    assert config.hook.pytest_xdist_auto_num_workers(config=config) == workers
+
+
 def test_an_expected_failure_is_no_skip(project: pytest.Pytester) -> None:
     """A watched session bears a test that is expected to fail, and passes."""
     project.makepyfile("import pytest\n@pytest.mark.xfail\ndef test_it():\n    assert False")
@@ -121,12 +153,16 @@ def test_a_failing_session_still_names_its_skips(project: pytest.Pytester) -> No
 
 
 @pytest.mark.parametrize("names", [("perl",), ("node", "perl"), ("",)])
-def test_an_unknown_need_is_an_error(project: pytest.Pytester, names: tuple[str, ...]) -> None:
-    """A marker that asks for something unknown stops the session and names the test."""
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_unknown_need_is_an_error(
+    project: pytest.Pytester, names: tuple[str, ...], workers: int
+) -> None:
+    """A marker that asks for something unknown fails the test, and is named with it."""
     project.makepyfile(test_one=_needing(*names))
-    result = project.runpytest_inprocess()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: test_one.py::test_it: * a need '{names[-1]}' (known: *"])
+    result = project.runpytest_inprocess("-p", "xdist", f"-n{workers}")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"test_one.py::test_it: * a need '{names[-1]}' (known: *"])
 
 
 def test_an_unknown_name_cannot_be_allowed(project: pytest.Pytester) -> None:

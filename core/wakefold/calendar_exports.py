@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wakefold.calendar_rules import CronRule, make_pattern
-from wakefold.calendars import find_latest, find_next, list_skipped
+from wakefold.calendars import find_latest, find_next, list_skipped_between
 from wakefold.cron_expressions import parse_cron
 from wakefold.ledger import Ledger, list_active
 from wakefold.occurrences import can_evaluate, evaluate, find_following
@@ -159,7 +159,8 @@ def _describe(record: Record, first_ms: int) -> Repeat | None:
             if isinstance(rule, CronRule):
                 cron = parse_cron(rule.expression).unwrap()
                 repeat = replace(repeat, hours=cron.hours, minutes=cron.minutes)
-            skipped = tuple(list_skipped(pattern, zone, first_ms, HORIZON_MS))
+            gaps = list_skipped_between(pattern, zone, first_ms, HORIZON_MS)
+            skipped = tuple(local.format_iso(unit="second") for local in gaps)
             if skipped and len(pattern.times_ms) > 1:
                 return None  # readers take an exception in a gap for an instance beside it
             return _end(replace(repeat, skipped=skipped), record, first_ms)

@@ -30,16 +30,16 @@ def find_next(pattern: WallPattern, zone: str, after_ms: int) -> int | None:
     return next((at_ms for at_ms in coming if at_ms > after_ms), None)
 
 
-def list_left_out(pattern: WallPattern, zone: str, occurrence_ms: int) -> list[PlainDateTime]:
+def list_skipped_before(pattern: WallPattern, zone: str, occurrence_ms: int) -> list[PlainDateTime]:
     """The local times that the clocks skip between an occurrence and the one before it, in order."""
     start = _read_local(occurrence_ms, zone)
     skipped: list[PlainDateTime] = []
-    for one in _list_back(pattern, start):
-        if one == start:
+    for local in _list_back(pattern, start):
+        if local == start:
             continue
-        if not isinstance(resolve_local(one, zone), Skipped):
+        if not _is_skipped(local, zone):
             break
-        skipped.append(one)
+        skipped.append(local)
     return skipped[::-1]
 
 
@@ -50,17 +50,21 @@ def find_latest(pattern: WallPattern, zone: str, until_ms: int) -> int | None:
     return next((at_ms for at_ms in gone if at_ms <= until_ms), None)
 
 
-def list_skipped(pattern: WallPattern, zone: str, after_ms: int, until_ms: int) -> Iterator[str]:
-    """The local times (`2027-03-28T02:30:00`) that the clocks skip on dates between two instants."""
+def list_skipped_between(
+    pattern: WallPattern, zone: str, after_ms: int, until_ms: int
+) -> Iterator[PlainDateTime]:
+    """The local times that the clocks skip on the dates between two instants, theirs included."""
     start, end = (_read_local(at_ms, zone).date() for at_ms in (after_ms, until_ms))
     times = list(map(_make_time, pattern.times_ms))
     dates = list_dates(pattern, start)
     while (date := next(dates, None)) is not None and date <= end:
         noon_ms = date.at(Time(12)).assume_utc().timestamp(unit="millisecond")
         if _find_offset(noon_ms - 2 * DAY_MS, zone) < _find_offset(noon_ms + 2 * DAY_MS, zone):
-            for local in (date.at(time) for time in times):
-                if isinstance(resolve_local(local, zone), Skipped):
-                    yield local.format_iso(unit="second")
+            yield from (local for local in map(date.at, times) if _is_skipped(local, zone))
+
+
+def _is_skipped(local: PlainDateTime, zone: str) -> bool:
+    return isinstance(resolve_local(local, zone), Skipped)
 
 
 def _list_back(pattern: WallPattern, start: PlainDateTime) -> Iterator[PlainDateTime]:

@@ -43,6 +43,7 @@ from wakefold.rejections import (
 )
 from wakefold.requests import (
     SELECTORS,
+    CreateRequest,
     Rule,
     make_target,
     read_rule,
@@ -114,18 +115,19 @@ def read_update_request(arguments: object) -> Result[UpdateRequest, Rejection]:
     return _read_wish(fields).map(lambda wish: UpdateRequest(schedule_id, seen, wish))
 
 
-def wants_zone(request: UpdateRequest) -> bool:
+def wants_zone(request: CreateRequest | UpdateRequest) -> bool:
     """Whether it says a local time that names no zone."""
-    match request.wish:
+    wish = request if isinstance(request, CreateRequest) else request.wish
+    match wish:
         case Pausing():
             return False
         case Snoozing(until=until):
             return is_local(until)
-        case Revision(rule=rule, options=options):
-            local = rule is not UNSET and rule_is_local(rule)
-            return local or is_local(options.until)
+        case CreateRequest() | Revision():
+            local = wish.rule is not UNSET and rule_is_local(wish.rule)
+            return local or is_local(wish.options.until)
         case _:
-            assert_never(request.wish)
+            assert_never(wish)
 
 
 def make_edit(

@@ -10,7 +10,7 @@ from msgspec import Struct
 from whenever import Instant, PlainDateTime
 
 from wakefold.calendar_rules import make_pattern
-from wakefold.calendars import list_left_out
+from wakefold.calendars import list_skipped_before
 from wakefold.events import Json
 from wakefold.occurrences import can_evaluate
 from wakefold.records import CalendarRecord, Record
@@ -44,8 +44,8 @@ def read_occurrence(record: Record, occurrence_ms: int) -> LocalReading | None:
         return None
     zoned = Instant.from_timestamp(occurrence_ms, unit="millisecond").to_tz(zone)
     first = resolve_local(zoned.to_plain(), zone) == Resolved(occurrence_ms)
-    left_out = list_left_out(make_pattern(record.rule), zone, occurrence_ms)
-    return LocalReading(zone, local, first and zoned.is_repeated(), tuple(map(_format, left_out)))
+    skipped = list_skipped_before(make_pattern(record.rule), zone, occurrence_ms)
+    return LocalReading(zone, local, first and zoned.is_repeated(), tuple(map(_format, skipped)))
 
 
 def describe_clock_change(reading: LocalReading) -> str | None:

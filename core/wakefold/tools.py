@@ -32,7 +32,6 @@ from wakefold.implied_zones import NO_ZONE, RequestZone, find_request_zone
 from wakefold.instants import is_trimmed
 from wakefold.json_text import format_json
 from wakefold.ledger import Ledger, find_active
-from wakefold.option_requests import is_local
 from wakefold.outcomes import either
 from wakefold.rejections import (
     CorruptScheduleLog,
@@ -50,7 +49,6 @@ from wakefold.requests import (
     CreateRequest,
     build_record,
     read_create_request,
-    rule_is_local,
 )
 from wakefold.views import encode_view, list_views, view_record
 
@@ -208,8 +206,7 @@ def _run(body: _Body[object]) -> Program:
 
 def _create(request: CreateRequest) -> _Body[object]:
     ledger = _read((yield from _confirm("create", None)))
-    local = rule_is_local(request.rule) or is_local(request.options.until)
-    zone = (yield from _find_zone()) if local else NO_ZONE
+    zone = (yield from _find_zone()) if wants_zone(request) else NO_ZONE
     now_ms = yield from _sample()
     record = _require(build_record(request, ledger, now_ms, zone))
     yield from _append(Create(schedule=record))
