@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Final
 
 import pytest
 
-from postgres_servers import Server, open_server
+from postgres_servers import DSN_VARIABLE, Server, open_server
 
 pytest_plugins = ["pytester"]
 
@@ -27,11 +28,19 @@ _MEMORY: Final = Path("/dev/shm")
 
 _WORKERS_MAX: Final = 8
 
+
+def may_mount() -> bool:
+    """Whether a small disk can be made, to be filled."""
+    tried = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
+    return tried.returncode == 0
+
+
 _NEEDS: Final[dict[str, Callable[[], bool]]] = {
     "shared": (_SHARED / "vectors").is_dir,
     "zstd": lambda: importlib.util.find_spec("zstandard") is not None,
     "mutmut": lambda: importlib.util.find_spec("mutmut") is not None,
     "node": lambda: shutil.which("node") is not None,
+    "mount": may_mount,
     "systemd-analyze": lambda: shutil.which("systemd-analyze") is not None,
 }
 
@@ -153,3 +162,11 @@ def fleet(postgres_server: Server) -> Iterator[str]:
     """The DSN of a prepared database of the test's own."""
     with postgres_server.make_fleet() as dsn:
         yield dsn
+
+
+@pytest.fixture
+def own_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server of the test's own, which may be crashed."""
+    monkeypatch.delenv(DSN_VARIABLE, raising=False)
+    with open_server() as server:
+        yield server

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -62,6 +64,19 @@ class Server:
         """One statement in the first database."""
 
         ask(self.dsn, lambda connection: connection.execute(statement))
+
+    @contextmanager
+    def make_disk(self, megabytes: int) -> Iterator[Path]:
+        """A disk of a size, to which the server may write; for one that runs on this machine."""
+        with tempfile.TemporaryDirectory(prefix="wakefold-disk-") as place:
+            size = f"size={megabytes}m"
+            subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", place], check=True)
+            try:
+                user = self._embedded.pgdata.owner()
+                shutil.chown(place, user)
+                yield Path(place)
+            finally:
+                subprocess.run(["umount", "--lazy", place], check=True)
 
     def stop(self) -> None:
         """As a crash of the machine would: nothing is written any more."""

@@ -85,8 +85,12 @@ SYBIL = Sybil(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
-    """Every example runs, and prints what stands below it."""
+def test_what_a_page_shows_is_what_happens(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every example runs, and prints what stands below it; a fleet's with a database of its own."""
+    if "WAKEFOLD_FLEET" in page.read_text("utf-8"):
+        monkeypatch.setenv("WAKEFOLD_FLEET", request.getfixturevalue("empty_database"))
     shutil.copytree(ROOT / "tests/journals", tmp_path / "tests/journals")
     document = SYBIL.parse(page)
     document.namespace["console_root"] = tmp_path

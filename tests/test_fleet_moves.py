@@ -75,7 +75,7 @@ def check_journey(link: Link, session: Path, scratch: Path, profile: Profile) ->
             assert fold_journal(journal, profile) == ledger
     assert (scratch / "journal/session.jsonl").read_bytes() == b"".join(lines)
     assert import_session(link, session, LINE_BYTES_MAX).new is False
-    assert export_session(link, session_id, back, kind, LINE_BYTES_MAX).new is False
+    assert export_session(link, session_id, session, "journal", LINE_BYTES_MAX).new is False
 
 
 @pytest.mark.parametrize("session", RECORDED, ids=lambda session: session.name)

@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from journal_files import NOON_MS
-from postgres_servers import Server, ask, open_server
+from postgres_servers import Server, ask
 from wakefold import Event
 from wakefold.conversations import REMINDER_SOURCE, make_message
 from wakefold_laws.store_laws import Law, OpenStore, make_events, select_laws
@@ -322,11 +322,3 @@ def test_a_server_that_crashes_loses_nothing_that_was_acknowledged(
         assert said == list(range(len(said)))
         assert len(said) <= len(read_notes(dsn)) <= len(said) + 1
         tell(f"{crashes} crashes of the server, {len(said)} events acknowledged, none lost")
-
-
-@pytest.fixture
-def own_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server that may be crashed."""
-    monkeypatch.delenv("WAKEFOLD_TEST_DSN", raising=False)
-    with open_server() as server:
-        yield server

@@ -6,6 +6,7 @@ It refuses to know what is kept there. A DSN is never repeated: it may hold a pa
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final, TypeAlias
@@ -58,14 +59,14 @@ class LostConnectionError(FleetError):
 
 async def connect(dsn: str) -> Connection:
     """A connection; `FleetError`."""
-    with refusals():
+    with refusals(), _dsn_faults():
         return await asyncpg.connect(dsn, timeout=CONNECT_SECONDS, server_settings=_SETTINGS)
 
 
 @asynccontextmanager
 async def open_pool(dsn: str, size_max: int) -> AsyncIterator[Pool]:
     """Connections to share, as long as the block lasts; `FleetError` if there is none to be had."""
-    with refusals():
+    with refusals(), _dsn_faults():
         pool = await asyncpg.create_pool(
             dsn, min_size=1, max_size=size_max, timeout=CONNECT_SECONDS, server_settings=_SETTINGS
         )
@@ -80,24 +81,32 @@ def refusals() -> Iterator[None]:
     """Whatever the server refuses inside the block, as a `FleetError`."""
     try:
         yield
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, ValueError) as error:
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         raise explain_refusal(error) from error
+
+
+@contextmanager
+def _dsn_faults() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise FleetError(
+            "this is no DSN such as postgresql://user@host/database: check its parts."
+        ) from error
 
 
 def explain_refusal(error: Exception) -> FleetError:
     """What a refusal means, and what to do."""
     if is_lost(error):
-        why = explain_os_error(error) if isinstance(error, OSError) else str(error)
+        why = _explain_os_error(error) if isinstance(error, OSError) else _first_line(error)
         return LostConnectionError(
             f"the database cannot be reached ({why or type(error).__name__}): check that the server "
             "runs and that the DSN names it, then try again."
         )
-    if isinstance(error, asyncpg.PostgresError):
-        for kind, remedy in _REMEDIES:
-            if isinstance(error, kind):
-                return FleetError(f"the database refuses ({_first_line(error)}): {remedy}.")
-        return FleetError(f"the database refuses ({_first_line(error)}): look into the server's log.")
-    return FleetError("this is no DSN such as postgresql://user@host/database: check its parts.")
+    for kind, remedy in _REMEDIES:
+        if isinstance(error, kind):
+            return FleetError(f"the database refuses ({_first_line(error)}): {remedy}.")
+    return FleetError(f"the database refuses ({_first_line(error)}): look into the server's log.")
 
 
 def is_lost(error: BaseException) -> bool:
@@ -112,6 +121,14 @@ def is_lost(error: BaseException) -> bool:
         | asyncpg.AdminShutdownError
         | asyncpg.CrashShutdownError,
     )
+
+
+def _explain_os_error(error: OSError) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if error.errno is not None and error.errno > 0:  # asyncio has put the address in place of the words
+        return os.strerror(error.errno).lower()
+    return explain_os_error(error)
 
 
 def _first_line(error: Exception) -> str:
