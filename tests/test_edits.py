@@ -39,6 +39,7 @@ from wakefold.receipts import Receipt, list_receipts, present_dispatch
 from wakefold.records import CalendarRecord, find_interval
 from wakefold.recurrence import PUBLISHED, SEED, Profile
 from wakefold.rejections import InvalidRule, InvalidTimeZone, Rejection, TimeOutOfRange
+from wakefold.tools import Appended, Confirmed, Sampled, open_call
 from wakefold.views import encode_view, list_views
 from wakefold.wakes import (
     BatchDue,
@@ -342,3 +343,19 @@ def test_a_forecast_leaves_out_what_is_late(profile: Profile) -> None:
     cast = forecast(owner, Conversation(), NO_HABITS, start_ms=T + HOUR_MS, days=3)
     assert [day.wakeups for day in cast.days] == [0, 1, 1, 1]
     assert [day.deliveries for day in cast.days] == [0, 1, 1, 1]
+
+
+def test_an_edit_whose_reminder_ends_before_it_is_confirmed_answers_what_it_wrote() -> None:
+    """Another writer may come in between; the view is that of the edited reminder."""
+    ledger = ledger_of(made(daily("d"), maxRuns=2))
+    ended = ledger_of(made(daily("d"), maxRuns=2), {"version": 1, "operation": "delete", "id": "d"})
+    program = ok(open_call("schedule_update", {"id": "d", "title": "tea"}))()
+    next(program)
+    program.send(Confirmed(ledger))
+    program.send(Sampled(T - 1))
+    program.send(Appended())
+    program.send(Confirmed(ended))
+    with pytest.raises(StopIteration) as end:
+        program.send(Sampled(T - 1))
+    view = ok(end.value.value)
+    assert (view["id"], view["title"], view["revision"]) == ("d", "tea", 1)

@@ -25,13 +25,13 @@ from wakefold.edit_requests import (
     read_update_request,
     wants_zone,
 )
-from wakefold.events import Change, Create, Delete, Event, Json
+from wakefold.events import SCHEDULE_CHANGE, Change, Create, Delete, Event, Json, encode_change
 from wakefold.guard import Guard, Refusal, admit, find_not_before
 from wakefold.guard_reports import refusal_value
 from wakefold.implied_zones import NO_ZONE, RequestZone, find_request_zone
 from wakefold.instants import is_trimmed
 from wakefold.json_text import format_json
-from wakefold.ledger import Ledger, find_active
+from wakefold.ledger import Ledger, evolve, find_active
 from wakefold.outcomes import either
 from wakefold.rejections import (
     CorruptScheduleLog,
@@ -232,9 +232,13 @@ def _update(request: UpdateRequest) -> _Body[object]:
     if isinstance(edit, Unchanged):
         return {"id": request.id, "updated": False, "code": edit.code}
     yield from _append(edit)
+    written = Event(SCHEDULE_CHANGE, ledger.position, now_ms, encode_change(edit))
+    before = ledger
     ledger = _read((yield from _confirm("update", request.id)))
     now_ms = yield from _sample()
-    record = ledger.records[request.id]
+    record = find_active(ledger, request.id)
+    if record is None:  # it has been edited, and somebody has ended it since
+        record = evolve(before, written).unwrap().records[request.id]
     return encode_view(view_record(record, now_ms, ledger.profile, ledger.last_accepted_at_ms))
 
 
