@@ -94,19 +94,20 @@ def change_user(dsn: str, user: str) -> str:
     return urlunsplit(parts._replace(netloc=f"{user}@{parts.netloc.rpartition('@')[2]}"))
 
 
+GUEST: Final = f"wakefold_guest_{os.getpid()}"
+GRANT: Final = "grant the user the schema wakefold and its tables, or use the one who made them."
+
+
 @contextmanager
 def made_role(server: Server, dsn: str, grants: str) -> Iterator[str]:
     """The DSN of a user who may do little."""
-    server.run("CREATE ROLE wakefold_guest LOGIN")
+    server.run(f"CREATE ROLE {GUEST} LOGIN")
     try:
         ask(dsn, lambda connection: connection.execute(grants or "SELECT"))
-        yield change_user(dsn, "wakefold_guest")
+        yield change_user(dsn, GUEST)
     finally:
-        ask(dsn, lambda connection: connection.execute("DROP OWNED BY wakefold_guest"))
-        server.run("DROP ROLE wakefold_guest")
-
-
-GRANT: Final = "grant the user the schema wakefold and its tables, or use the one who made them."
+        ask(dsn, lambda connection: connection.execute(f"DROP OWNED BY {GUEST}"))
+        server.run(f"DROP ROLE {GUEST}")
 
 
 def test_missing_privileges_are_told(
@@ -121,8 +122,8 @@ def test_missing_privileges_are_told(
     with made_role(postgres_server, fleet, "") as guest:
         assert refuse(guest, "import", tmp_path).endswith(GRANT)
     reading = (
-        "GRANT USAGE ON SCHEMA wakefold TO wakefold_guest;"
-        "GRANT SELECT ON ALL TABLES IN SCHEMA wakefold TO wakefold_guest"
+        f"GRANT USAGE ON SCHEMA wakefold TO {GUEST};"
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA wakefold TO {GUEST}"
     )
     with made_role(postgres_server, fleet, reading) as guest:
         said = refuse(guest, "import", tmp_path)

@@ -32,7 +32,8 @@ from wakefold_shell.fleet.tables import (
 )
 from wakefold_shell.stores.journals import Journal
 from wakefold_shell.stores.lines import BEGINNING, LINE_BYTES_MAX, NO_OFFSET, Cursor, Note, Place
-from wakefold_shell.stores.logs import StaleWriterError, TransactionStore
+from wakefold_shell.stores.logs import StaleWriterError
+from wakefold_shell.stores.transaction_store import TransactionStore
 
 _CREATE: Final = "create it first, or import it with 'wakefold fleet import'"
 

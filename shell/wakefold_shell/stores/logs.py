@@ -7,14 +7,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
-import anyio.to_thread
-
 from wakefold import SCHEDULE_CHANGE, Event
 from wakefold.conversations import CONVERSATION_TYPES, USER_MESSAGE
 from wakefold.snapshots import Prefix
 from wakefold_shell.errors import JournalError
 from wakefold_shell.stores.journals import Journal, open_journal
-from wakefold_shell.stores.rows import encode_event, encode_line
 
 # Reminders, turns, and who said what: what owner, guard and tools ask a log for.
 PARSED_TYPES: Final = CONVERSATION_TYPES | {SCHEDULE_CHANGE, USER_MESSAGE}
@@ -118,46 +115,3 @@ class LogStore:
         self._note_end()
         self._next_seq = self.journal.next_seq
         self.journal.close()  # a process with thousands of sessions has few descriptors to spare
-
-
-class TransactionStore(LogStore):
-    """A log in a database: what is appended waits for the barrier, which commits all of it at once.
-
-    A subclass commits in a worker thread, one at a time: a barrier whose deadline has passed may still
-    be at work, so that the next one may find in the log what it brings.
-    """
-
-    def __init__(
-        self, journal: Journal, line_bytes_max: int, on_warning: Callable[[str], None]
-    ) -> None:
-        """An open journal, and who is told of what it had to leave out."""
-        super().__init__(journal, line_bytes_max, on_warning)
-        self._pending: list[Event] = []
-
-    async def flush(self) -> bool:
-        """Commit what was appended. `StaleWriterError` if somebody else has written meanwhile."""
-        pending = list(self._pending)
-        if not pending:
-            return True  # what was read was committed, and so was all that was appended here
-        if not await anyio.to_thread.run_sync(self._commit, pending, abandon_on_cancel=True):
-            return False
-        self._pending = [event for event in self._pending if event.seq > pending[-1].seq]
-        self.journal.note(map(encode_line, map(encode_event, pending)), len(pending))
-        return True
-
-    def measure(self) -> Prefix | None:
-        """What the log holds now, if all of it is committed."""
-        return None if self._pending else super().measure()
-
-    def _write(self, events: Sequence[Event]) -> None:
-        self._pending.extend(events)
-
-    def _commit(self, events: Sequence[Event]) -> bool:
-        """Whether the events are durable; runs in a worker thread."""
-        raise NotImplementedError
-
-    def _refuse_stale(self, there: Sequence[bytes], lines: Sequence[bytes]) -> Sequence[bytes]:
-        """What is left to write of the lines, where these stand in their place already."""
-        if list(there) != list(lines[: len(there)]):
-            raise StaleWriterError(self.path, "somebody else wrote to the log", "stop the other writer")
-        return lines[len(there) :]

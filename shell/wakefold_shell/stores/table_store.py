@@ -13,9 +13,10 @@ from threading import Lock
 from wakefold import Event
 from wakefold.json_text import format_json
 from wakefold_shell.stores.journals import Journal
-from wakefold_shell.stores.logs import StaleWriterError, TransactionStore
+from wakefold_shell.stores.logs import StaleWriterError
 from wakefold_shell.stores.rows import encode_event, encode_line
 from wakefold_shell.stores.tables import insert_line
+from wakefold_shell.stores.transaction_store import TransactionStore
 
 
 class TableStore(TransactionStore):
