@@ -43,6 +43,7 @@ __all__ = [
     "InboxHost",
     "RepeatableAgent",
     "describe_trouble",
+    "give_turn",
     "load_conversation",
 ]
 
@@ -242,23 +243,35 @@ class InboxHost:
             repeatable = isinstance(self._agent, RepeatableAgent)
             session.record(begin_turn(self._conversation, now_ms, reading_id, repeatable=repeatable))
 
-        try:
-            answer = await self._ask(given, begin)
-        except Exception as trouble:
-            if self._conversation.current is not given:
-                raise
-            answer = Answer(kind="failed", detail={"error": describe_trouble(trouble)})
-        if self._conversation.current is not given:
-            raise UnavailableError("the agent ended a turn that it did not begin.")
+        answer = await give_turn(self._agent, given, begin)
         session.record(conclude_turn(self._conversation, answer, self._make_id()))
 
-    async def _ask(self, given: Input, begin: Callable[[], None]) -> Answer:
-        """What the agent answers; a cancellation that is of its own making is its failure."""
+
+async def give_turn(agent: Agent, given: Input, begin: Callable[[], None]) -> Answer:
+    """How the agent's turn ended; an exception where it has not begun.
+
+    A cancellation that is of the agent's own making is its failure.
+    """
+    begun = False
+
+    def note() -> None:
+        nonlocal begun
+        begin()
+        begun = True
+
+    try:
         try:
-            return await self._agent.answer(given, begin)
+            answer = await agent.answer(given, note)
         except anyio.get_cancelled_exc_class() as stray:
-            await anyio.lowlevel.checkpoint()  # ends here if it is the session that is cancelled
+            await anyio.lowlevel.checkpoint()  # ends here if it is the caller that is cancelled
             raise ShellError("the agent's work was cancelled.") from stray
+    except Exception as trouble:
+        if not begun:
+            raise
+        return Answer(kind="failed", detail={"error": describe_trouble(trouble)})
+    if not begun:
+        raise UnavailableError("the agent ended a turn that it did not begin.")
+    return answer
 
 
 def load_conversation(session: Session) -> Conversation:
