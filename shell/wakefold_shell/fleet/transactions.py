@@ -4,6 +4,9 @@ A tool's call, a person's word, a wake and a turn that has ended are visits alik
 decided by the core (`wakefold.wakings`). This module decides in which order the database is asked, and
 which job of the queue follows from what was written. It refuses to know who visits, and to read any
 clock but the database's.
+
+Nobody loses a race: the session's row is locked first, and its log's lines refer to that row, so that
+even who asks for no lock waits for it. The log's key would refuse a line twice all the same.
 """
 
 from __future__ import annotations
@@ -14,7 +17,6 @@ from hashlib import sha256
 from typing import Final, Generic, TypeVar, cast
 from uuid import uuid4
 
-import asyncpg
 from msgspec import Struct
 from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
 
@@ -34,7 +36,6 @@ WAKE: Final = "wake"
 FOLLOWUP: Final = "followup"
 """The jobs that give the agent a session's first message; the payload is the job's name."""
 
-_ATTEMPTS_MAX: Final = 8
 _PRIORITY_MIN: Final = -(2**31)
 
 _Answer = TypeVar("_Answer")
@@ -98,23 +99,17 @@ async def visit_session(
     this job is for. Raises `FleetError`; `OwnedError` while a program lives in the session,
     `JournalError` where its log is damaged.
     """
-    for attempts_left in reversed(range(_ATTEMPTS_MAX)):
-        worked = False
-        try:
-            with refusals():
-                async with pool.acquire() as pooled, pooled.transaction():
-                    connection = cast("Connection", pooled)
-                    visit = await _visit(connection, key, policy, act, job)
-                    worked = True
-                return visit
-        except FleetError as error:
-            if worked and isinstance(error, LostConnectionError):
-                raise UncertainError from error
-            # Somebody else was first: what is there now decides.
-            first = isinstance(error.__cause__, asyncpg.UniqueViolationError)
-            if not first or not attempts_left:
-                raise
-    raise AssertionError  # the last attempt gives or raises
+    worked = False
+    try:
+        with refusals():
+            async with pool.acquire() as pooled, pooled.transaction():
+                visit = await _visit(cast("Connection", pooled), key, policy, act, job)
+                worked = True
+            return visit
+    except LostConnectionError as error:
+        if worked:
+            raise UncertainError from error
+        raise
 
 
 async def _visit(
