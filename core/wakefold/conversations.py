@@ -129,6 +129,11 @@ def make_message(message_id: str, text: str, source: Json) -> Json:
     return {"content": content, "source": source, "role": "user", "id": message_id}
 
 
+def queue_reminder(conversation: Conversation, message_id: str, text: str) -> Draft:
+    """The splice that puts a reminder's message at the end of the inbox."""
+    return queue_input(conversation, make_message(message_id, text, REMINDER_SOURCE))
+
+
 def name_person(rpc_id: str, client_time_zone: str | None) -> Json:
     """The source of a person's word; the zone, canonical, where the person told it (section 5.1)."""
     source: Json = {"kind": "user", "rpcId": rpc_id}
@@ -186,6 +191,18 @@ def answer_turn(conversation: Conversation, message_id: str, text: str) -> Draft
 
 
 EndKind = Literal["completed", "failed", "interrupted"]
+
+
+class Answer(Struct, frozen=True):
+    """How an agent's turn ended: what it said, if anything, and what the log keeps of a failure.
+
+    `duration_ms` is how long the agent took, where it tells.
+    """
+
+    text: str | None = None
+    kind: EndKind = "completed"
+    detail: Json = {}
+    duration_ms: int | None = None
 
 
 def end_turn(

@@ -1,16 +1,24 @@
 """Offers: whether and when an input is offered again whose turn came to nothing (spec section 8).
 
-This module decides how often an agent is offered one input, and how long it is left in peace before it
-is offered that input again. It refuses to know why a turn failed, and which agents may be asked twice.
-Count and pause are read from the log: the input goes back to the head of the inbox, and the event that
-puts it there tells when. A restart forgets neither.
+This module decides how a turn ends, how often an agent is offered one input, and how long it is left in
+peace before it is offered that input again. It refuses to know why a turn failed, and which agents may
+be asked twice. Count and pause are read from the log: the input goes back to the head of the inbox, and
+the event that puts it there tells when. A restart forgets neither.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from wakefold.conversations import Conversation, Draft, Input, queue_input
+from wakefold.conversations import (
+    Answer,
+    Conversation,
+    Draft,
+    Input,
+    answer_turn,
+    end_turn,
+    queue_input,
+)
 from wakefold.wakes import Wake
 
 PAUSES_SECONDS: Final = (10, 60, 300, 1800)
@@ -34,6 +42,14 @@ def offer_again(conversation: Conversation) -> tuple[Draft, ...]:
     if any(given.matches(waiting) for waiting in conversation.inbox):
         return ()
     return (queue_input(conversation, given.message, first=True),)
+
+
+def conclude_turn(conversation: Conversation, answer: Answer, message_id: str) -> tuple[Draft, ...]:
+    """What the open turn comes to: the agent's words, of that id, another offer, and its end."""
+    said = () if answer.text is None else (answer_turn(conversation, message_id, answer.text),)
+    again = offer_again(conversation) if answer.kind == "failed" else ()
+    ended = end_turn(conversation, answer.kind, answer.detail, answer.duration_ms)
+    return (*said, *again, *ended)
 
 
 def find_offer_ms(given: Input) -> int | None:

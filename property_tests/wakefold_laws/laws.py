@@ -32,6 +32,7 @@ ROOMS: Final = (
     "session",
     "guard",
     "checkpoint",
+    "waking",
     "purity",
 )
 """The rooms, in the order in which their laws are listed: what stands on another comes after it."""

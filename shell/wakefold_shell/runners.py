@@ -178,11 +178,7 @@ class Runner:
 
     def _tell_passed_over(self, records: Sequence[CalendarRecord]) -> None:
         for record in records:
-            self._tell(
-                f"{show_path(self.directory)}: reminder {shorten(record.id)} is due and passed over, "
-                f"since this tz database lacks its zone, {record.rule.time_zone}: install a newer "
-                "tzdata and run again, or update the reminder's zone."
-            )
+            self._tell(explain_passed_over(self.directory, record))
 
     def _note_warning(self, kind: str) -> None:
         self._warning = self._warning or kind
@@ -229,6 +225,15 @@ def explain_warning(session: Session, store: LogStore, kind: str) -> ShellError:
     if isinstance(session.trouble, ShellError):
         return session.trouble
     return ShellError(f"{_SENTENCES[kind]}.")
+
+
+def explain_passed_over(place: Path, record: CalendarRecord) -> str:
+    """Why a due reminder is passed over, as a sentence; `place` is its session's."""
+    return (
+        f"{show_path(place)}: reminder {shorten(record.id)} is due and passed over, "
+        f"since this tz database lacks its zone, {record.rule.time_zone}: install a newer "
+        "tzdata and run again, or update the reminder's zone."
+    )
 
 
 def explain_trouble(trouble: Exception) -> ShellError:

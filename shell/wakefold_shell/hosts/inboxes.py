@@ -14,48 +14,44 @@ from uuid import uuid4
 
 import anyio
 import anyio.lowlevel
-from msgspec import Struct
 from returns.pipeline import is_successful
 
 from wakefold import Event
 from wakefold.conversations import (
-    REMINDER_SOURCE,
+    Answer,
     Conversation,
     Draft,
-    EndKind,
     Input,
-    answer_turn,
     begin_turn,
-    end_turn,
     follow,
     make_message,
     name_person,
     queue_input,
+    queue_reminder,
 )
-from wakefold.events import Json
-from wakefold.offers import offer_again, plan_offer
+from wakefold.offers import conclude_turn, plan_offer
 from wakefold.recoveries import clear_up
 from wakefold_shell.errors import ShellError, UnavailableError, UnconfirmedError
 from wakefold_shell.owner import Session
 from wakefold_shell.protocols import Followup
+
+__all__ = [
+    "ANSWER_BYTES_MAX",
+    "Agent",
+    "Answer",
+    "Hearing",
+    "InboxHost",
+    "RepeatableAgent",
+    "describe_trouble",
+    "give_turn",
+    "load_conversation",
+]
 
 ANSWER_BYTES_MAX: Final = 64 * 1024
 """How much of what an agent says from outside the log keeps as its answer."""
 
 _CUT: Final = "\n[... cut]"
 _ERROR_CHARACTERS_MAX: Final = 200
-
-
-class Answer(Struct, frozen=True):
-    """How an agent's turn ended: what it said, if anything, and what the log keeps of a failure.
-
-    `duration_ms` is how long the agent took, where it tells.
-    """
-
-    text: str | None = None
-    kind: EndKind = "completed"
-    detail: Json = {}
-    duration_ms: int | None = None
 
 
 class Hearing:
@@ -137,8 +133,7 @@ class InboxHost:
 
     def hand_over(self, followup: Followup) -> Sequence[Draft]:
         """The splice that puts the message into the inbox."""
-        message = make_message(self._make_id(), followup.message, REMINDER_SOURCE)
-        return (queue_input(self._conversation, message),)
+        return (queue_reminder(self._conversation, self._make_id(), followup.message),)
 
     def release(self) -> None:
         """Let the agent have what is in the inbox, as soon as it is durable."""
@@ -248,30 +243,35 @@ class InboxHost:
             repeatable = isinstance(self._agent, RepeatableAgent)
             session.record(begin_turn(self._conversation, now_ms, reading_id, repeatable=repeatable))
 
-        try:
-            answer = await self._ask(given, begin)
-        except Exception as trouble:
-            if self._conversation.current is not given:
-                raise
-            answer = Answer(kind="failed", detail={"error": describe_trouble(trouble)})
-        if self._conversation.current is not given:
-            raise UnavailableError("the agent ended a turn that it did not begin.")
-        said = (
-            []
-            if answer.text is None
-            else [answer_turn(self._conversation, self._make_id(), answer.text)]
-        )
-        again = offer_again(self._conversation) if answer.kind == "failed" else ()
-        ended = end_turn(self._conversation, answer.kind, answer.detail, answer.duration_ms)
-        session.record([*said, *again, *ended])
+        answer = await give_turn(self._agent, given, begin)
+        session.record(conclude_turn(self._conversation, answer, self._make_id()))
 
-    async def _ask(self, given: Input, begin: Callable[[], None]) -> Answer:
-        """What the agent answers; a cancellation that is of its own making is its failure."""
+
+async def give_turn(agent: Agent, given: Input, begin: Callable[[], None]) -> Answer:
+    """How the agent's turn ended; an exception where it has not begun.
+
+    A cancellation that is of the agent's own making is its failure.
+    """
+    begun = False
+
+    def note() -> None:
+        nonlocal begun
+        begin()
+        begun = True
+
+    try:
         try:
-            return await self._agent.answer(given, begin)
+            answer = await agent.answer(given, note)
         except anyio.get_cancelled_exc_class() as stray:
-            await anyio.lowlevel.checkpoint()  # ends here if it is the session that is cancelled
+            await anyio.lowlevel.checkpoint()  # ends here if it is the caller that is cancelled
             raise ShellError("the agent's work was cancelled.") from stray
+    except Exception as trouble:
+        if not begun:
+            raise
+        return Answer(kind="failed", detail={"error": describe_trouble(trouble)})
+    if not begun:
+        raise UnavailableError("the agent ended a turn that it did not begin.")
+    return answer
 
 
 def load_conversation(session: Session) -> Conversation:

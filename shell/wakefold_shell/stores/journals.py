@@ -99,6 +99,10 @@ class Journal:
         self._open(BEGINNING, Trail() if track else None)
         self.header = self._read_header()
 
+    def move(self, place: Place) -> None:
+        """Read from a place on, which whoever keeps the log vouches for."""
+        self._open(place, None)
+
     def skip(self, prefix: Prefix, next_seq: int) -> bool:
         """Whether the log begins as it was measured; then only what follows is read, and measured on.
 
