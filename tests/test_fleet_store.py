@@ -35,7 +35,7 @@ NAME = "session-test"
 WRITER = """
 import sys
 import anyio
-from wakefold_shell.fleet.links import open_link
+from wakefold import Event
 from wakefold_shell.fleet.postgres_store import open_postgres
 
 async def write(dsn, session_id, name):
