@@ -13,10 +13,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from hand_overs import Rows, check_hand_over
 from journal_files import NOON_MS
 from postgres_servers import Server, ask
-from wakefold import Event
-from wakefold.conversations import REMINDER_SOURCE, make_message
 from wakefold_laws.store_laws import Law, OpenStore, make_events, select_laws
 from wakefold_shell.errors import JournalError
 from wakefold_shell.fleet.databases import Connection
@@ -37,7 +36,6 @@ WRITER = """
 import sys
 import anyio
 from wakefold import Event
-from wakefold_shell.fleet.links import open_link
 from wakefold_shell.fleet.postgres_store import open_postgres
 
 async def write(dsn, session_id, name):
@@ -90,10 +88,10 @@ def terminate(dsn: str) -> int:
     return ask(dsn, sever)
 
 
-def count_rows(dsn: str) -> tuple[int, list[tuple[str, int, int | None]]]:
+def count_rows(dsn: str) -> Rows:
     """The length of the log, and what is owed to the agent."""
 
-    async def count(connection: Connection) -> tuple[int, list[tuple[str, int, int | None]]]:
+    async def count(connection: Connection) -> Rows:
         rows = await connection.fetch("SELECT reminder_id, occurrence, taken_seq FROM followup")
         return await connection.fetchval("SELECT count(*) FROM session_log"), [*map(tuple, rows)]
 
@@ -101,35 +99,21 @@ def count_rows(dsn: str) -> tuple[int, list[tuple[str, int, int | None]]]:
 
 
 async def test_a_hand_over_is_committed_whole_or_not_at_all(fleet: str) -> None:
-    """Message, dispatch and followup are one transaction; before the barrier there is nothing."""
     make_session(fleet, NAME)
-    frame = (
-        '[SCHEDULE REMINDER]\nx\nschedule_id_json: "a"\n'
-        'occurrence_at: 2027-01-04T12:00:00.000Z\nreminder_prompt_json: "tea"'
-    )
-    message = make_message("m1", frame, REMINDER_SOURCE)
-    splice = {"target": "next-turn", "start": 0, "inserted": [message]}
-    hand_over = [
-        Event("agent/inbox/spliced", 0, NOON_MS, splice),
-        Event("schedule/change", 1, NOON_MS, {"version": 1, "operation": "dispatch", "id": "a"}),
-    ]
+    with open_postgres(fleet, NAME) as store:
+        await check_hand_over(store, lambda: count_rows(fleet))
+
+
+async def test_the_fleet_is_to_look_at_what_a_program_has_written(fleet: str) -> None:
+    """At once: who finds the program still there comes again."""
+    make_session(fleet, NAME)
+    due = "SELECT count(*) FROM session_wake WHERE wake_at <= clock_timestamp()"
     with open_postgres(fleet, NAME) as store:
         assert list(store.read_events(0)) == []
-        store.append(hand_over)
-        assert count_rows(fleet) == (0, [])
+        assert ask(fleet, lambda connection: connection.fetchval(due)) == 0
+        store.append(make_events(0, 1))
         assert await store.flush() is True
-        assert count_rows(fleet) == (2, [('"a"', NOON_MS, None)])
-        store.append([Event("user/message", 2, NOON_MS, message)])
-        assert await store.flush() is True
-        assert count_rows(fleet) == (3, [('"a"', NOON_MS, 2)])
-        store.append([Event("agent/inbox/spliced", 3, NOON_MS, splice)])
-        assert await store.flush() is True
-        assert count_rows(fleet) == (4, [('"a"', NOON_MS, None)]), "it is to be offered again"
-        other = {**splice, "inserted": [{**message, "id": "m2"}]}
-        store.append([Event("agent/inbox/spliced", 4, NOON_MS, other)])
-        with pytest.raises(StaleWriterError, match="twice"):
-            await store.flush()
-        assert count_rows(fleet) == (4, [('"a"', NOON_MS, None)])
+    assert ask(fleet, lambda connection: connection.fetchval(due)) == 1
 
 
 async def test_a_connection_that_is_severed_comes_back_and_nothing_is_lost(fleet: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import anyio
 import pytest
 
-from command import wakefold, wakefold_json
+from command import EXECUTABLE, wakefold, wakefold_json
 from journal_files import create_every, event, write_session
 from postgres_servers import Server, ask
 from wakefold import Event
@@ -241,6 +242,28 @@ def test_a_server_that_goes_away_is_told_and_loses_nothing(own_server: Server, t
         answer = wakefold_json("fleet", "import", tmp_path, "--fleet", dsn)
         assert (answer["imported"], answer["there"]) == (2, 2)
         assert len(count_lines(dsn)) == 4
+
+
+def test_an_import_that_is_killed_leaves_whole_sessions_and_is_begun_again(
+    fleet: str, tmp_path: Path
+) -> None:
+    """Of each session all lines are there, or none."""
+    names, length = [f"{number:02}" for number in range(24)], 1500
+    for name in names:
+        rows = [create_every(0, "a"), *map(event, range(1, length))]
+        write_session(tmp_path / name, *rows, header={"id": name})
+    command = [EXECUTABLE, "fleet", "import", str(tmp_path), "--fleet", fleet]
+    importer = subprocess.Popen(command, stdout=subprocess.PIPE)
+    while not count_lines(fleet) and importer.poll() is None:
+        time.sleep(0.02)
+    importer.kill()
+    assert importer.communicate()[0] == b""
+    moved = count_lines(fleet)
+    assert 1 <= len(moved) < len(names)
+    answer = wakefold_json("fleet", "import", tmp_path, "--fleet", fleet)
+    assert answer["there"] in {len(moved), len(moved) + 1}, "a commit may have been on its way"
+    assert answer["imported"] == len(names) - answer["there"]
+    assert count_lines(fleet) == {f'"{name}"': length for name in names}
 
 
 def test_a_missing_extra_is_named_in_a_sentence(tmp_path: Path) -> None:

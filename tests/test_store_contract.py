@@ -13,9 +13,9 @@ from typing import get_args
 import anyio
 import pytest
 
+from hand_overs import Rows, check_hand_over
 from journal_files import NOON_MS
 from wakefold import Event
-from wakefold.conversations import REMINDER_SOURCE, make_message
 from wakefold_laws.store_laws import (
     STORE_LAWS,
     Law,
@@ -96,40 +96,12 @@ async def test_files_are_ones_own_and_a_session_is_made_once(tmp_path: Path, kin
 
 
 async def test_a_database_commits_a_hand_over_whole_or_not_at_all(tmp_path: Path) -> None:
-    """Message, dispatch and outbox are one transaction; before the barrier there is nothing."""
     session = new_session(tmp_path, "sqlite")
-    frame = (
-        '[SCHEDULE REMINDER]\nx\nschedule_id_json: "a"\n'
-        'occurrence_at: 2027-01-04T12:00:00.000Z\nreminder_prompt_json: "tea"'
-    )
-    message = make_message("m1", frame, REMINDER_SOURCE)
-    splice = {"target": "next-turn", "start": 0, "inserted": [message]}
-    hand_over = [
-        Event("agent/inbox/spliced", 0, NOON_MS, splice),
-        Event("schedule/change", 1, NOON_MS, {"version": 1, "operation": "dispatch", "id": "a"}),
-    ]
     with open_store(session) as store:
-        read_all(store)
-        store.append(hand_over)
-        assert count_rows(session) == (0, [])
-        assert await store.flush() is True
-        assert count_rows(session) == (2, [('"a"', NOON_MS, None)])
-        store.append([Event("user/message", 2, NOON_MS, message)])
-        assert await store.flush() is True
-        assert count_rows(session) == (3, [('"a"', NOON_MS, 2)])
-        store.append([Event("agent/inbox/spliced", 3, NOON_MS, splice)])
-        assert await store.flush() is True
-        assert count_rows(session) == (4, [('"a"', NOON_MS, None)]), (
-            "it was put back, to be offered again"
-        )
-        other = {**splice, "inserted": [{**message, "id": "m2"}]}
-        store.append([Event("agent/inbox/spliced", 4, NOON_MS, other)])
-        with pytest.raises(StaleWriterError, match="twice"):
-            await store.flush()
-        assert count_rows(session) == (4, [('"a"', NOON_MS, None)])
+        await check_hand_over(store, lambda: count_rows(session))
 
 
-def count_rows(session: Path) -> tuple[int, list[tuple[str, int, int | None]]]:
+def count_rows(session: Path) -> Rows:
     with closing(sqlite3.connect(session / "session.sqlite")) as connection:
         ((count,),) = connection.execute("SELECT count(*) FROM log")
         rows = connection.execute("SELECT schedule_id, occurrence_ms, taken_seq FROM outbox")

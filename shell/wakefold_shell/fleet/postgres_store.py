@@ -27,8 +27,10 @@ from wakefold_shell.fleet.tables import (
     insert_lines,
     name_key,
     read_lines,
+    read_now_ms,
     read_page,
     read_session,
+    write_wake,
 )
 from wakefold_shell.stores.journals import Journal
 from wakefold_shell.stores.lines import BEGINNING, LINE_BYTES_MAX, NO_OFFSET, Cursor, Note, Place
@@ -134,6 +136,8 @@ class PostgresStore(TransactionStore):
                     raise StaleWriterError(self.path, "the log ends elsewhere", "fold again")
                 if left:
                     await insert_lines(connection, self._key, lines[len(there) :], last + 1)
+                    # When this program has gone the fleet looks what came of it.
+                    await write_wake(connection, self._key, await read_now_ms(connection))
         except UniqueViolationError as error:
             problem = "the database refuses what was written twice"
             raise StaleWriterError(self.path, problem, "stop the other writer") from error
