@@ -44,9 +44,7 @@ def describe(found: Exploration) -> str:
     return f"| {found.scenario} | {found.states:,} | {found.owner_states} | {found.transitions:,} |\n"
 
 
-ONE_TICK = replace(
-    ONE_OF_EACH, name=f"{ONE_OF_EACH.name}, one tick", clock_ms=ONE_OF_EACH.clock_ms[:2]
-)
+ONE_TICK = replace(ONE_OF_EACH, name=f"{ONE_OF_EACH.name}, one tick", clock_ms=ONE_OF_EACH.clock_ms[:2])
 
 
 def test_every_state_within_a_tick_keeps_the_invariants() -> None:
