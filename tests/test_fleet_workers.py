@@ -151,7 +151,7 @@ async def test_simultaneous_wakes_give_one_message_for_each_session(fleet: str) 
         await anyio.sleep(1.1)
         async with anyio.create_task_group() as tasks:
             for key in [*map(name_key, names)] * 6:
-                tasks.start_soon(visit_session, pool, key, Policy(), do_nothing)
+                tasks.start_soon(visit_session, pool, key, Policy(), do_nothing, f"{key}:x")
         for name in names:
             events = await read_events(fleet, name)
             assert count_operations(events, "dispatch") == 1

@@ -173,6 +173,7 @@ def test_the_guard_admits_and_holds() -> None:
     held = look(busy, "m")
     assert held.events == ()
     assert plan_look(held) == T + 1 + HOUR_MS
+    assert plan_look(held, heed_hold=False) == T + 1
     worn = ok(read_guard_config({"maxConsecutiveWakeups": 1, "hold": True}))
     silent = look(opened(*story, now_ms=T + 1, limits=worn), "m")
     assert silent.events == ()

@@ -182,15 +182,16 @@ def look(waking: Waking, message_id: str) -> Waking:
     return _write(waking, (message, *map(draft_change, list_dispatches(decision))))
 
 
-def plan_look(waking: Waking) -> int | None:
+def plan_look(waking: Waking, *, heed_hold: bool = True) -> int | None:
     """The instant at which to look next; `None`: when somebody changes the session.
 
-    A message that waits is looked at when it may be offered, whatever comes due meanwhile.
+    A message that waits is looked at when it may be offered, whatever comes due meanwhile. Whoever does
+    not know under which limits that look will be need not heed the hold of its own.
     """
     if waking.waiting is not None:
         offer = plan_offer(waking.waiting, waking.now_ms)
         return waking.now_ms if offer is None else waking.now_ms + offer.delay_ms
-    not_before_ms = _find_not_before(waking)
+    not_before_ms = _find_not_before(waking) if heed_hold else None
     wake = plan_next_wake(waking.checkpoint.ledger, waking.now_ms, not_before_ms)
     return None if wake is None or wake.at_ms == UNTIL_A_WORD else wake.at_ms
 

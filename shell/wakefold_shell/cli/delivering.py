@@ -101,15 +101,16 @@ class Delivery:
         self._target, self._limits = target, limits
         self._line, self._as_json = line, as_json
 
-    def choose_agent(self, directory: Path, header: Header) -> Agent:
-        """The agent of one session."""
+    def choose_agent(self, directory: Path | None, header: Header) -> Agent:
+        """The agent of one session; one of a fleet has no directory."""
         seconds_max = self._limits.time_limit
         if self._target is None:
             return StreamAgent(sys.stdout, partial(self._render, header))
         if isinstance(self._target, Webhook):
             tell_end = partial(self._tell_end, header, "webhook")
             return WebhookAgent(self._target, header.id, seconds_max, tell_end)
-        named = {"WAKEFOLD_SESSION": str(directory.absolute()), "WAKEFOLD_SESSION_ID": header.id}
+        place = {} if directory is None else {"WAKEFOLD_SESSION": str(directory.absolute())}
+        named = {**place, "WAKEFOLD_SESSION_ID": header.id}
         environment = {name: value for name, value in named.items() if "\0" not in value}
         return CommandAgent(
             self._target,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,9 +11,9 @@ from wakefold.edit_requests import UnchangedCode
 from wakefold.events import Json
 from wakefold.instants import is_representable
 from wakefold_shell.cli.option_groups import spread_groups
-from wakefold_shell.cli.options import Means, RevisionOption, SessionOption, choose_clock
+from wakefold_shell.cli.options import Address, RevisionOption, SessionNameOption, choose_clock
 from wakefold_shell.cli.output import show_text
-from wakefold_shell.cli.reaching import call_tool, find_way
+from wakefold_shell.cli.reaching import call_tool, find_any_way
 from wakefold_shell.cli.reminders import print_answer, show_target
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.cli.wishes import Option, Wish, list_arguments, present
@@ -25,9 +24,9 @@ IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The reminder's id
 @spread_groups
 def update(
     schedule_id: IdArgument,
-    session: SessionOption,
+    session: SessionNameOption,
     wish: Wish,
-    means: Means,
+    means: Address,
     *,
     prompt: Annotated[
         str | None, typer.Option("--prompt", metavar="TEXT", help="What to remind the agent of.")
@@ -52,7 +51,11 @@ def update(
 
 @spread_groups
 def pause(
-    schedule_id: IdArgument, session: SessionOption, means: Means, *, revision: RevisionOption = None
+    schedule_id: IdArgument,
+    session: SessionNameOption,
+    means: Address,
+    *,
+    revision: RevisionOption = None,
 ) -> None:
     """Keep a reminder from coming until it is resumed.
 
@@ -63,7 +66,11 @@ def pause(
 
 @spread_groups
 def resume(
-    schedule_id: IdArgument, session: SessionOption, means: Means, *, revision: RevisionOption = None
+    schedule_id: IdArgument,
+    session: SessionNameOption,
+    means: Address,
+    *,
+    revision: RevisionOption = None,
 ) -> None:
     """Let a paused reminder go on; what it missed meanwhile does not pile up.
 
@@ -75,8 +82,8 @@ def resume(
 @spread_groups
 def snooze(
     schedule_id: IdArgument,
-    session: SessionOption,
-    means: Means,
+    session: SessionNameOption,
+    means: Address,
     *,
     until: Annotated[
         str | None,
@@ -106,8 +113,8 @@ def snooze(
 
 def _edit(
     schedule_id: str,
-    session: Path,
-    means: Means,
+    session: str,
+    means: Address,
     revision: int | None,
     changes: Json,
     standing: str | None = None,
@@ -117,7 +124,7 @@ def _edit(
     `standing` is the conflict that such an edit has with how the reminder stands.
     """
     arguments = {"id": schedule_id, **present({"revision": revision}), **changes}
-    value, zone = call_tool(find_way(session, means), "schedule_update", arguments)
+    value, zone = call_tool(find_any_way(session, means), "schedule_update", arguments)
     print_answer(value, as_json=means.as_json)
     if "updated" in value:
         if not means.as_json:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,38 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wakefold_shell.cli.commands import HelpfulGroup
-from wakefold_shell.cli.options import LINE_BYTES_DEFAULT, JsonOption, LineBytesOption
+from wakefold_shell.cli.crewing import retry, status, worker
+from wakefold_shell.cli.fleet_ways import fleet_extra
+from wakefold_shell.cli.options import LINE_BYTES_DEFAULT, FleetOption, JsonOption, LineBytesOption
 from wakefold_shell.cli.output import print_json
 from wakefold_shell.cli.progress import show_sessions
 from wakefold_shell.cli.speech import print_line, say
-from wakefold_shell.errors import ShellError, show_path
+from wakefold_shell.errors import show_path
 from wakefold_shell.stores.journals import StoreKind
 
 if TYPE_CHECKING:
     from wakefold_shell.fleet.moves import Move, Refusal
 
-FleetOption = Annotated[
-    str,
-    typer.Option(
-        "--fleet",
-        metavar="DSN",
-        envvar="WAKEFOLD_FLEET",
-        help="The fleet's database: postgresql://user@host/database, the password better in ~/.pgpass.",
-    ),
-]
-
 fleet_app = typer.Typer(
     cls=HelpfulGroup, help="Sessions in PostgreSQL, each woken by whichever worker is free."
 )
-
-
-@contextmanager
-def fleet_extra() -> Iterator[None]:
-    """Imports of the fleet inside the block; what is missing is named in a sentence."""
-    try:
-        yield
-    except ImportError as error:
-        raise ShellError("a fleet needs the extra 'fleet': pip install 'wakefold[fleet]'.") from error
+fleet_app.command("worker")(worker)
+fleet_app.command("status")(status)
+fleet_app.command("retry")(retry)
 
 
 @fleet_app.command("init")

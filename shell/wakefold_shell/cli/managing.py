@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from contextlib import AbstractContextManager
+from typing import Annotated, Any, Final
 from uuid import uuid4
 
 import typer
@@ -12,18 +12,20 @@ from wakefold import format_instant, parse_instant
 from wakefold.conversations import CONVERSATION_TYPES
 from wakefold.deliveries import UNKNOWN_DELIVERY, describe_failure, trace_deliveries
 from wakefold.zones import canonicalize_zone
+from wakefold_shell.cli.fleet_ways import FleetWay, make_in_fleet, open_in_fleet, remove_from_fleet
 from wakefold_shell.cli.option_groups import spread_groups
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
+    Address,
     ConfigOption,
     JsonOption,
     LineBytesOption,
-    Means,
     NoCheckpointOption,
     NowOption,
     ProfileName,
     ProfileOption,
-    SessionOption,
+    SessionNameOption,
+    SomeFleetOption,
     StoreOption,
     choose_clock,
     parse_zone_option,
@@ -36,18 +38,19 @@ from wakefold_shell.cli.output import (
     show_local,
     show_text,
 )
-from wakefold_shell.cli.reaching import Way, call_tool, find_way, say_word
+from wakefold_shell.cli.reaching import Way, call_tool, find_any_way, say_word
 from wakefold_shell.cli.reminders import print_answer, show_rule, show_target
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.cli.wishes import Wish, list_arguments
-from wakefold_shell.configurations import find_config
 from wakefold_shell.stores.journal_store import (
     choose_store,
     create_session,
     remove_session,
 )
-from wakefold_shell.stores.journals import StoreKind, open_journal
+from wakefold_shell.stores.journals import Journal, open_journal
 from wakefold_shell.stores.rows import Header
+
+_NOT_NEW: Final = "--session-zone is for a new session; this one exists"
 
 SessionZoneOption = Annotated[
     str | None,
@@ -63,9 +66,9 @@ SessionZoneOption = Annotated[
 @spread_groups
 def create(
     prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What to remind the agent of.")],
-    session: SessionOption,
+    session: SessionNameOption,
     wish: Wish,
-    means: Means,
+    means: Address,
     *,
     session_zone: SessionZoneOption = None,
 ) -> None:
@@ -75,22 +78,24 @@ def create(
     The first calendar rule, option or edit makes the log unreadable for good to programs that know
     version 1 only; --protocol 1 refuses it.
     """
-    if session_zone is not None and session.exists():
-        raise typer.BadParameter("--session-zone is for a new session; this one exists")
+    way = find_any_way(session, means)
+    if session_zone is not None and isinstance(way, Way) and way.directory.exists():
+        raise typer.BadParameter(_NOT_NEW)
     arguments = {"prompt": prompt, **list_arguments(wish)}
     named = None if wish.zone is None else canonicalize_zone(wish.zone)
-    way = find_way(session, means)
-    new = _make_session(session, means.store or "journal", session_zone or named, means.now)
+    new = _make_session(way, session_zone or named)
+    if session_zone is not None and not new:
+        raise typer.BadParameter(_NOT_NEW)
     value, time_zone = call_tool(way, "schedule_create", arguments)
     if new and "message" in value:
-        remove_session(session)
+        _remove_session(way)
     print_answer(value, as_json=means.as_json)
     if not means.as_json:
         print_line(f"{value['id']}: {show_target(value, named or time_zone)}")
 
 
 def list_(  # noqa: PLR0913 - as above
-    session: SessionOption,
+    session: SessionNameOption,
     *,
     config: ConfigOption = None,
     now: NowOption = None,
@@ -99,29 +104,48 @@ def list_(  # noqa: PLR0913 - as above
     no_checkpoint: NoCheckpointOption = False,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
+    fleet: SomeFleetOption = None,
 ) -> None:
     """List the active reminders of a session, in the order of their creation."""
-    limits = find_config(config, session)
-    way = Way(session, line_bytes_max, store, profile.profile, now, limits, not no_checkpoint)
+    address = Address(
+        store=store,
+        config=config,
+        no_checkpoint=no_checkpoint,
+        profile=profile,
+        line_bytes_max=line_bytes_max,
+        now=now,
+        fleet=fleet,
+    )
+    way = find_any_way(session, address)
     value, time_zone = call_tool(way, "schedule_list", {})
-    _tell_failures(choose_store(session, store), value, line_bytes_max)
+    with _open_log(way, line_bytes_max) as journal:
+        _tell_failures(journal, value)
     print_answer(value, as_json=as_json)
     if not as_json:
         print_columns(_list_columns(value, time_zone))
 
 
-def delete(
+def delete(  # noqa: PLR0913 - as above
     schedule_id: Annotated[str, typer.Argument(metavar="ID", help="The reminder's id.")],
-    session: SessionOption,
+    session: SessionNameOption,
     *,
     store: StoreOption = None,
     profile: ProfileOption = ProfileName.SEED,
     no_checkpoint: NoCheckpointOption = False,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
+    fleet: SomeFleetOption = None,
 ) -> None:
     """End an active reminder; one that is not active is told, and nothing is written."""
-    way = Way(session, line_bytes_max, store, profile.profile, checkpoint=not no_checkpoint)
+    address = Address(
+        store=store,
+        no_guard=True,
+        no_checkpoint=no_checkpoint,
+        profile=profile,
+        line_bytes_max=line_bytes_max,
+        fleet=fleet,
+    )
+    way = find_any_way(session, address)
     value, _ = call_tool(way, "schedule_delete", {"id": schedule_id})
     print_answer(value, as_json=as_json)
     if not as_json:
@@ -130,7 +154,7 @@ def delete(
 
 def say_(  # noqa: PLR0913 - as above
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What the person says.")],
-    session: SessionOption,
+    session: SessionNameOption,
     *,
     zone: Annotated[
         str | None,
@@ -143,6 +167,7 @@ def say_(  # noqa: PLR0913 - as above
     no_checkpoint: NoCheckpointOption = False,
     as_json: JsonOption = False,
     line_bytes_max: LineBytesOption = LINE_BYTES_DEFAULT,
+    fleet: SomeFleetOption = None,
 ) -> None:
     """Record a person's word as a turn of the session; a live runner gives it to its agent.
 
@@ -151,7 +176,15 @@ def say_(  # noqa: PLR0913 - as above
     """
     if text.strip() == "":
         raise typer.BadParameter("say something: the text is empty")
-    way = Way(session, line_bytes_max, store, profile.profile, checkpoint=not no_checkpoint)
+    address = Address(
+        store=store,
+        no_guard=True,
+        no_checkpoint=no_checkpoint,
+        profile=profile,
+        line_bytes_max=line_bytes_max,
+        fleet=fleet,
+    )
+    way = find_any_way(session, address)
     said = say_word(way, text, zone)
     if as_json:
         print_json(said)
@@ -159,22 +192,37 @@ def say_(  # noqa: PLR0913 - as above
     print_line("queued for the agent." if said["queued"] else "recorded; no runner is live to answer.")
 
 
-def _make_session(directory: Path, store: StoreKind, time_zone: str | None, now_ms: int | None) -> bool:
-    """Make a session directory if there is none; whether there was none."""
-    if directory.exists():
+def _make_session(way: Way | FleetWay, time_zone: str | None) -> bool:
+    """Make a session if there is none; whether there was none."""
+    if isinstance(way, FleetWay):
+        return make_in_fleet(way, time_zone)
+    if way.directory.exists():
         return False
-    header = Header(f"session-{uuid4()}", choose_clock(now_ms).read_ms(), time_zone=time_zone)
-    create_session(directory, header, store)
+    header = Header(f"session-{uuid4()}", choose_clock(way.now_ms).read_ms(), time_zone=time_zone)
+    create_session(way.directory, header, way.store or "journal")
     return True
 
 
-def _tell_failures(directory: Path, views: object, line_bytes_max: int) -> None:
+def _remove_session(way: Way | FleetWay) -> None:
+    """Take back a session that was made for nothing."""
+    if isinstance(way, FleetWay):
+        remove_from_fleet(way)
+    else:
+        remove_session(way.directory)
+
+
+def _open_log(way: Way | FleetWay, line_bytes_max: int) -> AbstractContextManager[Journal]:
+    if isinstance(way, FleetWay):
+        return open_in_fleet(way, line_bytes_max)
+    return open_journal(choose_store(way.directory, way.store), line_bytes_max)
+
+
+def _tell_failures(journal: Journal, views: object) -> None:
     """Of each active reminder whose last delivery failed, a sentence."""
     if not isinstance(views, list):
         return
-    with open_journal(directory, line_bytes_max) as journal:
-        events = journal.read_events(CONVERSATION_TYPES)
-        traced = trace_deliveries(events, journal.header.seed_length)
+    events = journal.read_events(CONVERSATION_TYPES)
+    traced = trace_deliveries(events, journal.header.seed_length)
     last = {schedule_id: (at, found) for (schedule_id, at), found in traced.items()}
     for view in views:
         at_ms, delivery = last.get(view["id"], (0, UNKNOWN_DELIVERY))

@@ -96,6 +96,28 @@ JournalArgument = Annotated[
 SessionOption = Annotated[
     Path, typer.Option("--session", metavar="DIR", help="The session's directory.")
 ]
+SessionNameOption = Annotated[
+    str,
+    typer.Option("--session", metavar="DIR", help="The session's directory; with --fleet, its id."),
+]
+FleetOption = Annotated[
+    str,
+    typer.Option(
+        "--fleet",
+        metavar="DSN",
+        envvar="WAKEFOLD_FLEET",
+        help="The fleet's database: postgresql://user@host/database, the password better in ~/.pgpass.",
+    ),
+]
+SomeFleetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fleet",
+        metavar="DSN",
+        envvar="WAKEFOLD_FLEET",
+        help="The session lies in the database of a fleet: postgresql://user@host/database.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
 NowOption = Annotated[
     int | None,
@@ -205,3 +227,9 @@ class Means(Ownership, frozen=True):
 
     now: NowOption = None
     as_json: JsonOption = False
+
+
+class Address(Means, frozen=True):
+    """The same for a session that may lie in a fleet."""
+
+    fleet: SomeFleetOption = None

@@ -17,7 +17,8 @@ from wakefold.guard_config import GuardConfig
 from wakefold.rejections import error_value
 from wakefold.retargets import Move, list_moves, make_move
 from wakefold.tools import ToolName, answer_value, refuse_version_2
-from wakefold_shell.cli.options import Means, choose_clock
+from wakefold_shell.cli.fleet_ways import FleetWay, call_in_fleet, refuse_files, say_in_fleet
+from wakefold_shell.cli.options import Address, Means, choose_clock
 from wakefold_shell.cli.speech import say
 from wakefold_shell.configurations import find_config
 from wakefold_shell.errors import ShellError, UnconfirmedError
@@ -66,8 +67,22 @@ def find_way(session: Path, means: Means) -> Way:
     )
 
 
-def call_tool(way: Way, tool: ToolName, arguments: dict[str, object]) -> tuple[Any, str | None]:
+def find_any_way(session: str, address: Address) -> Way | FleetWay:
+    """The same for a session that may lie in a fleet, where its name is its id."""
+    if address.fleet is None:
+        return find_way(Path(session), address)
+    refuse_files(store=address.store, now_ms=address.now)
+    limits = None if address.no_guard else find_config(address.config)
+    profile, protocol = address.profile.profile, address.protocol.number
+    return FleetWay(address.fleet, session, profile, limits, protocol)
+
+
+def call_tool(
+    way: Way | FleetWay, tool: ToolName, arguments: dict[str, object]
+) -> tuple[Any, str | None]:
     """A tool's value, and the zone of the session; `ShellError` where there is no value."""
+    if isinstance(way, FleetWay):
+        return call_in_fleet(way, tool, arguments)
 
     async def call(session: Session, _: AbsentHost) -> object:
         return answer_value(await session.call(tool, arguments))
@@ -79,8 +94,10 @@ def call_tool(way: Way, tool: ToolName, arguments: dict[str, object]) -> tuple[A
     return _reach(way, call, request)
 
 
-def say_word(way: Way, text: str, client_time_zone: str | None) -> dict[str, Any]:
+def say_word(way: Way | FleetWay, text: str, client_time_zone: str | None) -> dict[str, Any]:
     """Put a person's word into the session: its id, and whether it is queued for a live host."""
+    if isinstance(way, FleetWay):
+        return say_in_fleet(way, text, client_time_zone)
 
     async def tell(session: Session, host: AbsentHost) -> object:
         return {"id": await host.say(session, text, client_time_zone), "queued": False}

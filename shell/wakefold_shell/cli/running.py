@@ -114,7 +114,7 @@ async def _live(body: Runner | Supervisor, waits: Waits, line: StatusLine) -> No
     _raise_file_limit()
     failure: list[Exception] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_stop_on_signal, body, line)
+        tasks.start_soon(stop_on_signal, body.stop, line)
         tasks.start_soon(waits.keep_showing)
         try:
             await body.run()
@@ -126,11 +126,12 @@ async def _live(body: Runner | Supervisor, waits: Waits, line: StatusLine) -> No
         raise failure[0]
 
 
-async def _stop_on_signal(body: Runner | Supervisor, line: StatusLine) -> None:
+async def stop_on_signal(stop: Callable[[], None], line: StatusLine) -> None:
+    """Ask for the end whenever a signal asks for it."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for number in signals:
             line.say(f"stopped by {number.name}.")
-            body.stop()
+            stop()
 
 
 def _raise_file_limit() -> None:

@@ -19,10 +19,15 @@ from wakefold.tools import ToolAnswer, ToolName
 from wakefold.wakings import Waking, call_tool, take_word
 from wakefold_shell.fleet.databases import Connection, Pool, open_pool, refusals
 from wakefold_shell.fleet.schema import check_schema
-from wakefold_shell.fleet.tables import insert_session, name_key, read_now_ms
+from wakefold_shell.fleet.tables import insert_session, name_key, read_now_ms, read_session
 from wakefold_shell.fleet.tails import Policy
-from wakefold_shell.fleet.transactions import UncertainError, do_nothing, visit_session
-from wakefold_shell.stores.rows import Header, encode_header
+from wakefold_shell.fleet.transactions import (
+    UncertainError,
+    UnknownSessionError,
+    do_nothing,
+    visit_session,
+)
+from wakefold_shell.stores.rows import Header, encode_header, read_header
 
 CONNECTIONS_MAX: Final = 10
 """How many connections a program shares among its calls, by default."""
@@ -90,10 +95,25 @@ class Fleet:
         await visit_session(self._pool, name_key(session_id), self._policy, act)
         return message_id
 
-    async def wake(self, session_id: str) -> str | None:
-        """Look now what is due, and arm what follows, as after an import; the zone of the session."""
-        visit = await visit_session(self._pool, name_key(session_id), self._policy, do_nothing)
-        return visit.header.time_zone
+    async def wake(self, session_id: str) -> None:
+        """Have a worker look what is due, as after an import."""
+        await visit_session(self._pool, name_key(session_id), self._policy, do_nothing)
+
+    async def read_header(self, session_id: str) -> Header:
+        """The header of a session, with its zone; `UnknownSessionError`."""
+        with refusals():
+            async with self._pool.acquire() as pooled:
+                session = await read_session(cast("Connection", pooled), name_key(session_id))
+        if session is None:
+            raise UnknownSessionError(name_key(session_id))
+        return read_header(session.header)
+
+    async def remove_empty(self, session_id: str) -> None:
+        """Take back a session that was made for nothing; one that has a log stays."""
+        with refusals():
+            await self._pool.execute(
+                "DELETE FROM session WHERE session_id = $1 AND next_seq = 0", name_key(session_id)
+            )
 
 
 @asynccontextmanager

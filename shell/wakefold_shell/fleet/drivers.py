@@ -8,6 +8,8 @@ it refuses to know what is asked.
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final, Self, TypeAlias, TypeVar
@@ -28,6 +30,10 @@ from wakefold_shell.fleet.databases import (
 PAUSE_SECONDS: Final = 0.25
 """How long a server that does not answer is left alone."""
 
+WORKER_NAME: Final = "wakefold worker"
+"""What the kept connection of each worker is called on the server, before its machine and process."""
+
+_NAME_BYTES_MAX: Final = 63  # of a connection's name
 _LOCK: Final = "hashtextextended($1, 7813573)"  # another lock than a session's lease
 
 _Answer = TypeVar("_Answer")
@@ -137,6 +143,9 @@ class Anchor:
             connection = await connect(self._dsn)
             try:
                 connection.add_termination_listener(self._note_loss)
+                await connection.execute(
+                    "SELECT set_config('application_name', $1, false)", _name_worker()
+                )
                 for channel, relay in self._heard:
                     await connection.add_listener(channel, relay)
                 for key in self._held:
@@ -206,6 +215,10 @@ class SteadyDriver(Driver):
 
     async def _persist(self, job: Callable[[], Awaitable[_Answer]]) -> _Answer:
         return await persist(job, self._stopping, self._tell_away)
+
+
+def _name_worker() -> str:
+    return f"{WORKER_NAME} {socket.gethostname()[:32]}:{os.getpid()}"[:_NAME_BYTES_MAX]
 
 
 def _relay(hear: NotifyCallback) -> _Relay:

@@ -44,12 +44,14 @@ _MIGRATIONS: Final = (
         session_id text NOT NULL REFERENCES session,
         reminder_id text NOT NULL,
         occurrence bigint NOT NULL,
+        at bigint NOT NULL,
         body bytea NOT NULL,
         message_id text NOT NULL,
         taken_seq bigint,
         PRIMARY KEY (session_id, reminder_id, occurrence)
     );
     CREATE INDEX followup_message ON followup (session_id, message_id);
+    CREATE INDEX followup_at ON followup USING brin (at);
     CREATE TABLE session_wake (
         session_id text PRIMARY KEY REFERENCES session,
         wake_at timestamptz NOT NULL

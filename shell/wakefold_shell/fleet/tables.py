@@ -21,8 +21,8 @@ from wakefold_shell.stores.rows import PackedRow, encode_event, encode_line, rea
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _PAGE_ROWS: Final = 128
 _INSERT: Final = (
-    "INSERT INTO followup (session_id, reminder_id, occurrence, body, message_id)"
-    " SELECT $1, *, $4, $5 FROM unnest($2::text[], $3::bigint[])"
+    "INSERT INTO followup (session_id, reminder_id, occurrence, at, body, message_id)"
+    " SELECT $1, *, $4, $5, $6 FROM unnest($2::text[], $3::bigint[])"
 )
 _INSERT_AGAIN: Final = f"{_INSERT} ON CONFLICT DO NOTHING"
 _BYTES_MAX: Final = 2**31 - 1  # no value of PostgreSQL is longer
@@ -164,6 +164,7 @@ async def _note_followups(
                 key,
                 [format_json(reminder_id) for reminder_id, _ in given.occurrences],
                 [occurrence_ms for _, occurrence_ms in given.occurrences],
+                row.time_ms,
                 given.message.encode(),
                 format_json(given.message_id),
             )

@@ -45,6 +45,10 @@ Act = Callable[[Waking], tuple[Waking, _Answer]]
 class UnknownSessionError(FleetError):
     """The database holds no such session."""
 
+    def __init__(self, key: str) -> None:
+        """The session's key."""
+        super().__init__(f"{name_place(key)}: the database holds no such session; create it first.")
+
 
 class UncertainError(LostConnectionError):
     """The server went away while it committed: what was written is there or is not."""
@@ -93,10 +97,11 @@ def find_priority(wake_at_ms: int) -> int:
 async def visit_session(
     pool: Pool, key: str, policy: Policy, act: Act[_Answer], job: str | None = None
 ) -> Visit[_Answer]:
-    """Do something to a session, look what is due, write both, and arm what follows.
+    """Do something to a session, write it, and arm what follows.
 
-    A job gives its own name: then what follows is armed whether it is news or not, unless that is what
-    this job is for. Raises `FleetError`; `OwnedError` while a program lives in the session,
+    A job gives its own name. It looks what is due, too, since holds are decided under the limits of the
+    workers alone; and what follows is armed whether it is news or not, unless that is what this job is
+    for. Raises `FleetError`; `OwnedError` while a program lives in the session,
     `JournalError` where its log is damaged.
     """
     worked = False
@@ -119,15 +124,15 @@ async def _visit(
         raise OwnedError(name_place(key), "a program lives in this session", "stop it first, or ask it")
     session = await read_session(connection, key, lock=True)
     if session is None:
-        raise UnknownSessionError(f"{name_place(key)}: the database holds no such session; create it.")
+        raise UnknownSessionError(key)
     state = await read_state(connection, key, session, policy)
     opened = open_waking(state.checkpoint, state.now_ms, policy.limits, state.header.time_zone)
     acted, answer = act(opened)
-    waking = look(acted, str(uuid4()))
+    waking = acted if job is None else look(acted, str(uuid4()))
     next_seq = session.next_seq + len(waking.events)
     if waking.events:
         await insert_lines(connection, key, encode_lines(waking.events), next_seq)
-    wake_at_ms, come_back_ms = plan_look(waking), None
+    wake_at_ms, come_back_ms = plan_look(waking, heed_hold=job is not None), None
     is_news = await write_wake(connection, key, wake_at_ms)
     if wake_at_ms is not None and (is_news or job is not None):
         name = _name_next(key, next_seq, waking)

@@ -101,11 +101,12 @@ class Worker:
         self._limiter = anyio.CapacityLimiter(concurrency)
         self._asking: set[anyio.CancelScope] = set()
         self._told: set[tuple[str, str]] = set()
+        self._trouble: ShellError | None = None
         self._pool: Pool
         self._tasks: TaskGroup
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Work until `stop`; `FleetError` where the database cannot be used at the start.
+        """Work until `stop`; `ShellError` where there is no database, or nobody to deliver to.
 
         It has started (`await tasks.start(worker.run)`) once it has seen the database.
         """
@@ -126,6 +127,8 @@ class Worker:
                     self._tasks.cancel_scope.cancel()
             finally:
                 self._anchor.close()
+        if self._trouble is not None:
+            raise self._trouble
 
     def stop(self) -> None:
         """Ask for the end: nothing more is begun. Asked again, agents are not waited for."""
@@ -217,6 +220,9 @@ class Worker:
             self._asking.add(scope)
             try:
                 answers.append(await give_turn(agent, given, lambda: None))
+            except BrokenPipeError as trouble:  # for good: the reader of this worker is gone
+                self._trouble = explain_trouble(trouble)
+                self.stop()
             finally:
                 self._asking.discard(scope)
         if not answers:
