@@ -7,7 +7,7 @@ them, and how that reads. It refuses to know whether an owner lives: that is in 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal, assert_never
+from typing import Any, Final, assert_never
 
 import msgspec
 from msgspec import Struct
@@ -15,21 +15,19 @@ from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
 
 from wakefold.conversations import Conversation, follow
-from wakefold.edits import Pause, Skip, StatedDispatch
-from wakefold.events import SCHEDULE_CHANGE, Change, Create, Dispatch, Event, Json, read_change
+from wakefold.edits import Pause, Skip
+from wakefold.events import SCHEDULE_CHANGE, Change, Create, Event, Json, read_change
 from wakefold.guard import UNTIL_A_WORD, Guard, find_not_before, watch
 from wakefold.guard_config import GuardConfig
 from wakefold.instants import format_instant, is_representable
 from wakefold.ledger import Ledger, fold
+from wakefold.lives import ENDINGS, Ending, find_ending
 from wakefold.occurrences import can_evaluate, evaluate
 from wakefold.receipts import list_receipts
 from wakefold.records import CalendarRecord, Record, find_due, is_recurring
 from wakefold.recurrence import SEED, Profile, find_gate, is_exhausted
 from wakefold.rejections import CorruptScheduleLog
 from wakefold.transitions import measure_lateness
-
-Ending = Literal["deleted", "delivered", "skipped", "max_runs", "until", "no_next"]
-"""How a reminder ended: by a wish, by its only occurrence, by an option, or with its rule."""
 
 
 class _Verdict(Struct, frozen=True, tag_field="why", rename="camel"):
@@ -174,7 +172,7 @@ def describe_verdict(verdict: Verdict) -> str:
         case NeverCreated():
             return "no reminder of this id was ever made in this session"
         case Ended(how=how, seq=seq, at_ms=at_ms):
-            return f"{_ENDINGS[how]} ({_show(at_ms)}, event {seq})"
+            return f"{ENDINGS[how]} ({_show(at_ms)}, event {seq})"
         case Paused(seq=seq, at_ms=at_ms):
             return f"it is paused (since {_show(at_ms)}, event {seq}): resume it"
         case ZoneUnknown(time_zone=zone):
@@ -211,16 +209,6 @@ def encode_explanation(explanation: Explanation) -> Json:
     }
 
 
-_ENDINGS: Final[dict[Ending, str]] = {
-    "deleted": "it was deleted",
-    "delivered": "it was delivered, and comes once",
-    "skipped": "its only occurrence was skipped, for it was too late",
-    "max_runs": "it ended with the last of its deliveries, as max_runs says",
-    "until": "its next occurrence would lie after its until",
-    "no_next": "its rule has no further occurrence",
-}
-
-
 def _read_own(events: Sequence[Event], seed_length: int) -> Iterator[tuple[Event, str, Change]]:
     """The changes of the own suffix, each with the id that it names."""
     for event in events[seed_length:]:
@@ -242,24 +230,11 @@ def _find_verdict(
     record = ledger.records.get(schedule_id)
     if record is None:
         before = fold(events[: last.seq], ledger.seed_length, ledger.profile).unwrap()
-        return Ended(_find_ending(before.records[schedule_id], change), last.seq, last.time_ms)
+        return Ended(find_ending(before.records[schedule_id], change), last.seq, last.time_ms)
     if record.standing.paused:
         event = next(event for event, _, edit in reversed(own) if isinstance(edit, Pause))
         return Paused(event.seq, event.time_ms)
     return _judge(record, ledger, events, now_ms, config)
-
-
-def _find_ending(record: Record, change: Change) -> Ending:
-    """How the last change of a reminder ended it."""
-    if not isinstance(change, Dispatch | StatedDispatch | Skip):
-        return "deleted"
-    if not is_recurring(record):
-        return "skipped" if isinstance(change, Skip) else "delivered"
-    max_runs = record.options.max_runs
-    if max_runs is not None and not isinstance(change, Skip) and record.standing.runs + 1 >= max_runs:
-        return "max_runs"
-    stated_next = not isinstance(change, Dispatch) and change.next_ms is not None
-    return "until" if stated_next else "no_next"
 
 
 def _judge(

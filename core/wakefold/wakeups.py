@@ -65,7 +65,7 @@ def follow_wakeups(
 
     Only `data.operation` is looked at: a malformed dispatch still counts.
     """
-    if _is_dispatch(event):
+    if is_wakeup(event):
         streak = wakeups.consecutive + 1
         return Wakeups(
             consecutive=streak,
@@ -74,7 +74,7 @@ def follow_wakeups(
             total=wakeups.total + 1,
             word_seq=wakeups.word_seq,
         )
-    if _is_external_word(event, reset_kinds):
+    if find_word_kind(event, reset_kinds) is not None:
         return Wakeups(
             max_consecutive=wakeups.max_consecutive,
             dispatch_times_ms=wakeups.dispatch_times_ms,
@@ -98,11 +98,11 @@ def count_wakeups(
     word_seq = before.word_seq
     known = len(times_ms)
     for event in events:
-        if _is_dispatch(event):
+        if is_wakeup(event):
             streak += 1
             highest = max(highest, streak)
             times_ms.append(event.time_ms)
-        elif _is_external_word(event, reset_kinds):
+        elif find_word_kind(event, reset_kinds) is not None:
             streak, word_seq = 0, event.seq
     return Wakeups(
         consecutive=streak,
@@ -124,6 +124,22 @@ def forget_wakeups(wakeups: Wakeups, before_ms: int) -> Wakeups:
     )
 
 
+def is_wakeup(event: Event) -> bool:
+    """Whether an event is a dispatch, whatever else is in it."""
+    if event.type != SCHEDULE_CHANGE or not isinstance(event.data, dict):
+        return False
+    return event.data.get("operation") == "dispatch"
+
+
+def find_word_kind(event: Event, reset_kinds: Collection[str] = RESET_KINDS) -> str | None:
+    """The kind of source of an external word; `None` for any other event."""
+    if event.type != "user/message" or not isinstance(event.data, dict):
+        return None
+    source = event.data.get("source")
+    kind = source.get("kind") if isinstance(source, dict) else None
+    return kind if isinstance(kind, str) and kind in reset_kinds else None
+
+
 def find_day_start(now_ms: int, offset_minutes: float = 0) -> int:
     """The start (epoch ms) of the day that holds `now_ms`, the boundary moved by an offset from UTC."""
     offset_ms = int(offset_minutes * 60_000)
@@ -134,17 +150,3 @@ def find_day_start(now_ms: int, offset_minutes: float = 0) -> int:
 def _keep(times_ms: Sequence[int], time_ms: int) -> DispatchTimes:
     """With one more, and without the times at the beginning that are too old for any limit."""
     return index_times(times_ms).append(time_ms).drop_before(time_ms - KEPT_MS)
-
-
-def _is_dispatch(event: Event) -> bool:
-    if event.type != SCHEDULE_CHANGE or not isinstance(event.data, dict):
-        return False
-    return event.data.get("operation") == "dispatch"
-
-
-def _is_external_word(event: Event, reset_kinds: Collection[str]) -> bool:
-    if event.type != "user/message" or not isinstance(event.data, dict):
-        return False
-    source = event.data.get("source")
-    kind = source.get("kind") if isinstance(source, dict) else None
-    return isinstance(kind, str) and kind in reset_kinds

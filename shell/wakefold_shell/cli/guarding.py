@@ -29,7 +29,7 @@ from wakefold_shell.cli.output import print_json, print_table, show_instant, sho
 from wakefold_shell.cli.progress import watch
 from wakefold_shell.cli.speech import print_line
 from wakefold_shell.configurations import find_config, find_config_beside
-from wakefold_shell.errors import show_time
+from wakefold_shell.inspections import encode_audit
 from wakefold_shell.stores.journals import explain_corruption, open_journal
 
 guard_app = typer.Typer(
@@ -85,64 +85,45 @@ def audit_(
 
         result = either(found, lambda replayed: replayed, refuse)
     warn(opened)
-    totals = _total(result, tokens_per_wakeup)
+    told = encode_audit(result, limits)
+    told |= _count_tokens(told, tokens_per_wakeup)
     if as_json:
-        print_json({"findings": [_encode(each, limits) for each in result.findings], **totals})
+        print_json(told)
         return
-    _print_audit(result, limits, totals)
+    _print_audit(result, limits, told)
 
 
-def _total(result: Audit, tokens_per_wakeup: int | None) -> dict[str, Any]:
-    prevented = sum(result.prevented.values())
-    totals: dict[str, Any] = {
-        "wakeups": result.wakeups,
-        "longestStreak": result.longest_streak,
-        "busiestHour": result.busiest_hour,
-        "busiestDay": result.busiest_day,
-        "prevented": prevented,
-        "preventedBy": dict(result.prevented),
+def _count_tokens(told: dict[str, Any], tokens_per_wakeup: int | None) -> dict[str, int]:
+    if tokens_per_wakeup is None:
+        return {}
+    return {
+        "tokens": told["wakeups"] * tokens_per_wakeup,
+        "tokensPrevented": told["prevented"] * tokens_per_wakeup,
     }
-    if tokens_per_wakeup is not None:
-        totals["tokens"] = result.wakeups * tokens_per_wakeup
-        totals["tokensPrevented"] = prevented * tokens_per_wakeup
-    return totals
 
 
-def _encode(finding: Finding, limits: GuardConfig) -> dict[str, Any]:
-    head = {"seq": finding.seq, "at": show_time(finding.time_ms)}
-    if isinstance(finding, Refused):
-        reason = describe_refusal(finding.refusal)
-        code = finding.refusal.code
-        return {**head, "kind": "refused", "id": finding.schedule_id, "code": code, "reason": reason}
-    if isinstance(finding, Stopped):
-        deleted = [record.id for record in finding.stop.to_delete]
-        reason = describe_reason(finding.stop, limits)
-        return {**head, "kind": "stopped", "reason": reason, "deleted": deleted, "told": finding.told}
-    return {**head, "kind": "prevented", "id": finding.schedule_id, "limit": finding.limit}
-
-
-def _print_audit(result: Audit, limits: GuardConfig, totals: dict[str, Any]) -> None:
+def _print_audit(result: Audit, limits: GuardConfig, told: dict[str, Any]) -> None:
     print_table(
         ("seq", "at (UTC)", "what", "id", "why"),
         [
             (
                 str(each.seq),
                 show_instant(each.time_ms),
-                _encode(each, limits)["kind"],
+                row["kind"],
                 _name(each),
                 _explain(each, limits),
             )
-            for each in result.findings
+            for each, row in zip(result.findings, told["findings"], strict=True)
         ],
     )
     by = ", ".join(f"{limit} {count}" for limit, count in result.prevented.items()) or "none"
     print_line(
-        f"wakeups {totals['wakeups']}, longest streak {totals['longestStreak']}, "
-        f"busiest hour {totals['busiestHour']}, busiest day {totals['busiestDay']}"
+        f"wakeups {told['wakeups']}, longest streak {told['longestStreak']}, "
+        f"busiest hour {told['busiestHour']}, busiest day {told['busiestDay']}"
     )
-    print_line(f"prevented {totals['prevented']} ({by})")
-    if "tokens" in totals:
-        print_line(f"tokens {totals['tokens']}, of them prevented {totals['tokensPrevented']}")
+    print_line(f"prevented {told['prevented']} ({by})")
+    if "tokens" in told:
+        print_line(f"tokens {told['tokens']}, of them prevented {told['tokensPrevented']}")
 
 
 def _name(finding: Finding) -> str:

@@ -10,18 +10,14 @@ import typer
 
 from wakefold import (
     Profile,
-    encode_view,
     format_instant,
     list_active,
-    list_views,
-    plan_next_wake,
 )
 from wakefold.checkpoints import Checkpoint, begin_checkpoint
 from wakefold.events import kind_of
-from wakefold.guard import UNTIL_A_WORD, Guard, find_not_before
+from wakefold.guard import UNTIL_A_WORD
 from wakefold.guard_config import GuardConfig
 from wakefold.views import NEXT_WORD, View
-from wakefold.wakeups import HOUR_MS, Wakeups, find_day_start
 from wakefold_shell.cli.options import (
     LINE_BYTES_DEFAULT,
     ConfigOption,
@@ -49,6 +45,7 @@ from wakefold_shell.cli.progress import watch
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.configurations import find_config_beside
 from wakefold_shell.errors import JournalError, show_path
+from wakefold_shell.inspections import encode_inspection, inspect_session
 from wakefold_shell.stores.checkpoints import Reading, recall_checkpoint
 from wakefold_shell.stores.journals import Journal, fold_journal, open_journal, read_on
 from wakefold_shell.stores.logs import PARSED_TYPES
@@ -73,24 +70,19 @@ def inspect(
     ledger, counted = read.ledger, read.wakeups
     warnings += [] if opened.warning is None else [opened.warning]
     warnings += list_zone_warnings(ledger)
-    not_before_ms = find_not_before(Guard(config=limits, wakeups=counted), now_ms)
-    wake = plan_next_wake(ledger, now_ms, not_before_ms)
-    next_wake_ms = None if wake is None or wake.at_ms == UNTIL_A_WORD else wake.at_ms
-    wakeups = _encode_wakeups(counted, limits, now_ms)
-    views = list_views(ledger, now_ms, not_before_ms)
+    found = inspect_session(ledger, counted, limits, now_ms)
     if as_json:
         head = {"session": opened.header.id, "profile": profile.value, "now": format_instant(now_ms)}
-        next_wake = None if next_wake_ms is None else format_instant(next_wake_ms)
-        active = [encode_view(view) for view in views]
-        rest = {"nextWake": next_wake, "wakeups": wakeups, "warnings": warnings}
-        print_json({**head, "active": active, **rest})
+        print_json({**head, **encode_inspection(found), "warnings": warnings})
         return
     print_line(f"session {show_text(opened.header.id)}, profile {profile.value}")
-    _print_views(views, opened.header.time_zone)
-    print_line(f"next wake: {_show_wake(next_wake_ms, now_ms)}")
+    _print_views(found.views, opened.header.time_zone)
+    print_line(f"next wake: {_show_wake(found.next_wake_ms, now_ms)}")
     print_line(
         "wakeups: {total} in all, {today} today, {lastHour} in the last hour; "
-        "{consecutive} in a row without an external word (most {maxConsecutive})".format(**wakeups)
+        "{consecutive} in a row without an external word (most {maxConsecutive})".format(
+            **found.wakeups
+        )
     )
     for warning in warnings:
         say(warning)
@@ -177,13 +169,3 @@ def _show_wake(next_wake_ms: int | None, now_ms: int) -> str:
     if next_wake_ms <= now_ms:
         return "now, something is due"
     return f"{format_instant(next_wake_ms)} (in {show_duration(next_wake_ms - now_ms)})"
-
-
-def _encode_wakeups(wakeups: Wakeups, limits: GuardConfig, now_ms: int) -> dict[str, int]:
-    return {
-        "consecutive": wakeups.consecutive,
-        "maxConsecutive": wakeups.max_consecutive,
-        "today": wakeups.count_since(find_day_start(now_ms, limits.day_boundary_offset_minutes)),
-        "lastHour": wakeups.count_since(now_ms - HOUR_MS),
-        "total": wakeups.total,
-    }
