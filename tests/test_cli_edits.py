@@ -288,7 +288,7 @@ def test_explain_says_why_and_whether_anybody_lives_there(tmp_path: Path) -> Non
 
 
 def test_explain_names_the_line_of_a_log_that_is_corrupt(tmp_path: Path) -> None:
-    write_session(tmp_path, create_at(0), create_at(1))
+    write_session(tmp_path, create_at(0), create_at(1), create_at(2, "b"))
     done = wakefold("explain", tmp_path, "schedule-1")
     assert (done.returncode, done.stdout) == (1, "")
     assert "session.jsonl:3 " in done.stderr

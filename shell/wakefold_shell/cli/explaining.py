@@ -33,7 +33,7 @@ from wakefold_shell.cli.progress import watch
 from wakefold_shell.cli.speech import print_line
 from wakefold_shell.configurations import find_config_beside
 from wakefold_shell.stores.care import find_owner
-from wakefold_shell.stores.journals import explain_corruption, locate_journal, open_journal
+from wakefold_shell.stores.journals import find_corruption, locate_journal, open_journal
 
 
 def explain_(  # noqa: PLR0913 - a log, and what it is read under
@@ -57,7 +57,7 @@ def explain_(  # noqa: PLR0913 - a log, and what it is read under
         events = list(watch(opened, opened.read_events(types)))
 
         def refuse(fault: CorruptScheduleLog) -> Explanation:
-            raise explain_corruption(opened, fault)
+            raise find_corruption(opened, fault)
 
         now_ms, seed_length = choose_clock(now).read_ms(), opened.header.seed_length
         told = explain(events, schedule_id, now_ms, limits, seed_length, profile.profile)

@@ -239,6 +239,15 @@ def explain_corruption(journal: Journal, fault: CorruptScheduleLog) -> JournalEr
     return journal.locate(problem, remedy)
 
 
+def find_corruption(journal: Journal, fault: CorruptScheduleLog) -> JournalError:
+    """The same of a journal that was read past its fault: it is read once more, up to there."""
+    journal.rewind()
+    for event in journal.read_events():
+        if event.seq == fault.index:
+            break
+    return explain_corruption(journal, fault)
+
+
 def fold_journal(journal: Journal, profile: Profile, events: Iterable[Event] | None = None) -> Ledger:
     """The ledger of a journal just opened; `JournalError` with the place of the first violation.
 
