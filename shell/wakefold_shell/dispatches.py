@@ -5,7 +5,7 @@ It reads and never writes, so that nobody's lock is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -58,10 +58,20 @@ def read_receipts(
             raise explain_corruption(opened, fault)
 
         entries = either(found, lambda receipts: receipts, refuse)
-    traced = trace_deliveries(told, opened.header.seed_length)
-    keys = ((entry.receipt.schedule_id, entry.receipt.occurrence_ms) for entry in entries)
-    deliveries = (traced.get(key, UNKNOWN_DELIVERY) for key in keys)
-    return tuple(map(Delivered, entries, deliveries))
+    return match_deliveries(entries, told, opened.header.seed_length)
+
+
+def match_deliveries(
+    entries: Iterable[DispatchReceipt], told: Iterable[Event], seed_length: int
+) -> tuple[Delivered, ...]:
+    """Each receipt with what became of its message, by the events that tell of turns."""
+    traced = trace_deliveries(told, seed_length)
+
+    def match(entry: DispatchReceipt) -> Delivered:
+        key = (entry.receipt.schedule_id, entry.receipt.occurrence_ms)
+        return Delivered(entry, traced.get(key, UNKNOWN_DELIVERY))
+
+    return tuple(map(match, entries))
 
 
 def encode_receipts(found: tuple[Delivered, ...]) -> list[dict[str, object]]:

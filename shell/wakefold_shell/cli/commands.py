@@ -131,6 +131,11 @@ COMMANDS: Final = {
         "export",
         "Write the active reminders as an iCalendar file, for the calendars of people.",
     ),
+    "report": Entry(
+        "reporting",
+        "report",
+        "Write a session as one page for a browser: every reminder's life, the guard's counts, tables.",
+    ),
     "simulate": Entry(
         "simulating",
         "simulate",

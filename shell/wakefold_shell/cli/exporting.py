@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -19,21 +18,17 @@ from wakefold_shell.cli.options import (
     JsonOption,
     LineBytesOption,
     NowOption,
+    OutputOption,
     ProfileName,
     ProfileOption,
     choose_clock,
 )
-from wakefold_shell.cli.output import print_json, show_text
+from wakefold_shell.cli.output import print_json, put_output, show_text
 from wakefold_shell.cli.progress import watch
 from wakefold_shell.cli.speech import print_line, say
-from wakefold_shell.errors import ShellError, explain_os_error, show_path
-from wakefold_shell.files import put_file
+from wakefold_shell.errors import ShellError, show_path
 from wakefold_shell.stores.journals import fold_journal, open_journal
 
-OutputOption = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write this file, not standard output."),
-]
 OccurrencesOption = Annotated[
     int,
     typer.Option(
@@ -70,7 +65,7 @@ def export(  # noqa: PLR0913 - one per option
     warnings += [f"{show_text(name)} is left out: its zone is unknown here." for name in left_out]
     text = exports.write_calendar(entries, session_id, now_ms)
     if output is not None:
-        _put(output, text)
+        put_output(output, text)
     for sentence in () if as_json else warnings:
         say(sentence)
     if as_json:
@@ -93,14 +88,6 @@ def _load_exports() -> ModuleType:
             "a calendar file needs the extra 'ics': pip install 'wakefold[ics]'."
         ) from error
     return exports
-
-
-def _put(place: Path, text: bytes) -> None:
-    try:
-        put_file(place, text)
-    except OSError as error:
-        why = explain_os_error(error)
-        raise ShellError(f"{show_path(place)}: {why}; name another file with --output.") from error
 
 
 def _encode(entry: Entry, session_id: str, exports: ModuleType) -> dict[str, Any]:

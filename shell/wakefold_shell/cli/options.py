@@ -186,6 +186,10 @@ LineBytesOption = Annotated[
     ),
 ]
 LINE_BYTES_DEFAULT: Final = LINE_BYTES_MAX
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write this file, not standard output."),
+]
 
 
 class Ownership(OptionGroup, frozen=True):

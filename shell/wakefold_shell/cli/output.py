@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from wakefold import Ledger
@@ -11,7 +12,8 @@ from wakefold.json_text import format_json
 from wakefold.retargets import ZONELESS_REMEDY, describe_zoneless, list_zoneless
 from wakefold.zones import format_local
 from wakefold_shell.cli.speech import print_line, say
-from wakefold_shell.errors import show_time
+from wakefold_shell.errors import ShellError, explain_os_error, show_path, show_time
+from wakefold_shell.files import put_file
 from wakefold_shell.stores.journals import Journal
 
 _PROMPT_CHARACTERS_MAX: Final = 60
@@ -21,6 +23,15 @@ _ANY_COLUMNS: Final = 10_000
 def print_json(value: object) -> None:
     """One JSON document on standard output, one line."""
     print_line(format_json(value))
+
+
+def put_output(place: Path, content: bytes) -> None:
+    """A file in place, whole or not at all; `ShellError` where the system refuses."""
+    try:
+        put_file(place, content)
+    except OSError as error:
+        why = explain_os_error(error)
+        raise ShellError(f"{show_path(place)}: {why}; name another file with --output.") from error
 
 
 def warn(journal: Journal) -> None:

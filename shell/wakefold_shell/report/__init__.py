@@ -1,0 +1,1 @@
+"""A report: one page about a session, for a browser, without any network."""
