@@ -5,7 +5,7 @@ import { scaleLinear, scaleSymlog } from "d3-scale";
 import { select } from "d3-selection";
 import { curveStepAfter, line } from "d3-shape";
 
-import { placeAfter, type CounterName, type Finding, type Model, type StepLine } from "./data";
+import { itself, placeAfter, type CounterName, type Finding, type Model, type StepLine } from "./data";
 import type { TimeScale } from "./scales";
 
 export const CHART_PIXELS = 84;
@@ -84,7 +84,7 @@ export function drawChart(svg: SVGSVGElement, chart: Chart, model: Model, scale:
 /** Of the steps on each pixel the first, the least, the greatest and the last. */
 function thin(steps: StepLine, scale: TimeScale): [number, number][] {
   const [from, to] = scale.scale.domain();
-  const first = Math.max(0, placeAfter(steps.at, from) - 1);
+  const first = Math.max(0, placeAfter(steps.at, itself, from) - 1);
   const kept: [number, number][] = [];
   const keep = (place: number) => kept.push([steps.at[place], steps.counts[place]]);
   if (!(steps.at[0] <= from)) kept.push([from, 0]);

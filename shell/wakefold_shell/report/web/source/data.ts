@@ -93,6 +93,9 @@ export interface Mark {
   ref: number;
 }
 
+/** What share of a session's own length the instant looked from may lie behind it, and be shown. */
+const NEAR = 0.5;
+
 export class Model {
   readonly laneCount: number;
   readonly laneSeq: number[];
@@ -105,9 +108,11 @@ export class Model {
   readonly changesOf: number[][];
   readonly upcomingOf: Map<number, number[]>;
   readonly findingOf: Map<number, Finding>;
-  readonly first: number;
+  /** From the first event to the last one: to the instant looked from, if that is not far off. */
+  readonly session: [number, number];
   readonly last: number;
   private readonly marks = new Map<number, Mark[]>();
+  private readonly ends = new Map<number, { at: number; ended: boolean }>();
   private readonly members = new Map<number, number[]>();
   private readonly needles: string[];
 
@@ -139,10 +144,11 @@ export class Model {
       this.upcomingOf.set(lane, [...(this.upcomingOf.get(lane) ?? []), place]);
     });
     this.findingOf = new Map(page.audit.findings.map((finding) => [finding.seq, finding]));
-    const ends = [session.first, session.last, session.now, ...page.upcoming.map((next) => next[2])];
-    const known = ends.filter((at): at is number => at !== null);
-    this.first = Math.min(...known);
-    this.last = Math.max(...known, this.first + 1000);
+    const first = session.first ?? session.now;
+    const last = Math.max(session.last ?? session.now, first + 1000);
+    const near = session.now - last < NEAR * (last - first);
+    this.session = [first, near ? Math.max(last, session.now) : last];
+    this.last = Math.max(last, session.now, ...page.upcoming.map((next) => next[2]));
     this.needles = lanes.id.map((id, lane) => {
       const prompts = lanes.prompts[lane].map(([, text]) => page.texts[text][0]);
       return [id, lanes.title[lane], ...prompts].join("\n").toLowerCase();
@@ -195,6 +201,14 @@ export class Model {
 
   /** Where a life ends on the page: at its end, else where the page looks from. */
   endOf(lane: number): { at: number; ended: boolean } {
+    const known = this.ends.get(lane);
+    if (known) return known;
+    const end = this.findEnd(lane);
+    this.ends.set(lane, end);
+    return end;
+  }
+
+  private findEnd(lane: number): { at: number; ended: boolean } {
     const status = this.page.lanes.status[lane];
     const ended = status in this.page.endings;
     const happened = this.marksOf(lane).filter((mark) => mark.what !== "next");
@@ -204,22 +218,25 @@ export class Model {
   }
 
   count(name: CounterName, at: number): number {
-    const place = placeAfter(this.lines[name].at, at) - 1;
+    const place = placeAfter(this.lines[name].at, itself, at) - 1;
     return place < 0 ? 0 : this.lines[name].counts[place];
   }
 }
 
-/** How many of rising numbers are at most `value`. */
-export function placeAfter(numbers: ArrayLike<number>, value: number): number {
+/** Of things in a rising order, how many stand no higher than `value`. */
+export function placeAfter<T>(things: T[], read: (thing: T) => number, value: number): number {
   let low = 0;
-  let high = numbers.length;
+  let high = things.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (numbers[middle] <= value) low = middle + 1;
+    if (read(things[middle]) <= value) low = middle + 1;
     else high = middle;
   }
   return low;
 }
+
+/** A number is its own place. */
+export const itself = (number: number): number => number;
 
 function addUp(differences: number[]): number[] {
   let sum = 0;

@@ -52,10 +52,7 @@ export function drawLane(model: Model, lane: number, scale: TimeScale): Shape[] 
 export function findNearest(model: Model, lane: number, at: number, withinMs: number): number | null {
   const marks = model.marksOf(lane);
   let best: number | null = null;
-  const from = placeAfter(
-    marks.map((mark) => mark.at),
-    at,
-  );
+  const from = placeAfter(marks, (mark) => mark.at, at);
   for (const place of [from - 1, from]) {
     if (place < 0 || place >= marks.length) continue;
     const away = Math.abs(marks[place].at - at);
@@ -77,7 +74,7 @@ function drawDispatches(model: Model, lane: number, scale: TimeScale): Dispatche
   const places = model.dispatchesOf[lane];
   const { lateMs, delivery } = model.page.dispatches;
   const [from, to] = scale.scale.domain();
-  let place = findFirst(model, places, from);
+  let place = placeAfter(places, (dispatch) => model.at[dispatch], from - 1);
   while (place < places.length && model.at[places[place]] <= to) {
     const first = places[place];
     const x = scale.scale(model.at[first]);
@@ -105,17 +102,6 @@ function drawDispatches(model: Model, lane: number, scale: TimeScale): Dispatche
     if (failed) drawn.failed += `M${x - 4},0h8l-4,6z`;
   }
   return drawn;
-}
-
-function findFirst(model: Model, places: number[], from: number): number {
-  let low = 0;
-  let high = places.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (model.at[places[middle]] < from) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function drawPauses(model: Model, lane: number, scale: TimeScale, end: number): string {

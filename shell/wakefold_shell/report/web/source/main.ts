@@ -19,7 +19,7 @@ import {
 
 const KEYS =
   "In the timeline: up and down go from lane to lane, left and right from mark to mark, n and p from " +
-  "dispatch to dispatch, + and - zoom, 0 shows the whole session, shift with left and right moves in " +
+  "dispatch to dispatch, + and - zoom, 0 shows the whole session, c what comes, too, shift with left and right moves in " +
   "time. Drag to move, turn the wheel with ctrl or shift to zoom.";
 
 const LEGEND: [string, string][] = [
@@ -101,7 +101,7 @@ async function start(): Promise<void> {
   head.append(make("h1", {}, quote(page.session.id)), subtitle);
   head.append(make("div", { class: "choices" }, find, found, zones, themes));
   for (const warning of page.session.warnings) head.append(make("p", { class: "warning" }, warning));
-  document.documentElement.setAttribute("data-ready", "");
+  document.documentElement.setAttribute("data-ready", performance.now().toFixed());
 }
 
 function listZones(model: Model): [string, string][] {
@@ -135,9 +135,10 @@ function tellNumbers(element: HTMLElement, model: Model): void {
     return off ? " (no limit)" : ` (limit ${limits[name]})`;
   };
   const prevented = make("span", {}, value("audit.prevented", audit.prevented));
-  for (const [by, number] of Object.entries(audit.preventedBy)) {
-    prevented.append(` ${by} `, value(`audit.preventedBy.${by}`, number));
-  }
+  Object.entries(audit.preventedBy).forEach(([by, number], place) => {
+    prevented.append(place ? ", " : " (", `${by} `, value(`audit.preventedBy.${by}`, number));
+  });
+  if (audit.prevented) prevented.append(")");
   const tiles: [string, ...(Node | string)[]][] = [
     ["Active", value("active", active.length), ` of ${model.laneCount.toLocaleString("en")}`],
     ["Next wake", next],

@@ -18,17 +18,19 @@ export class TimeScale {
   scale: ScaleLinear<number, number>;
   width = 800;
   private base: ScaleLinear<number, number>;
+  private readonly session: [number, number];
   private readonly behaviour: ZoomBehavior<HTMLElement, unknown>;
   private readonly box: Selection<HTMLElement, unknown, null, undefined>;
   private gutter = 0;
 
-  constructor(box: HTMLElement, first: number, last: number, changed: () => void) {
-    const margin = Math.max((last - first) * 0.02, 500);
-    this.base = scaleLinear([first - margin, last + margin], [0, this.width]);
-    this.scale = this.base.copy();
+  /** From the first event to the last, and beyond it to what comes, which may be far. */
+  constructor(box: HTMLElement, [first, last]: [number, number], end: number, changed: () => void) {
+    this.session = widen(first, last);
+    this.base = scaleLinear(widen(first, end), [0, this.width]);
+    this.scale = this.base.copy().domain(this.session);
     this.box = select(box);
     this.behaviour = zoom<HTMLElement, unknown>()
-      .scaleExtent([1, Math.max((last - first) / NARROWEST_MS, 1)])
+      .scaleExtent([1, Math.max((end - first) / NARROWEST_MS, 1)])
       .filter((event: Event) => {
         if (event instanceof WheelEvent) return event.ctrlKey || event.shiftKey;
         return event instanceof MouseEvent ? event.button === 0 : true;
@@ -85,6 +87,10 @@ export class TimeScale {
     this.box.call(this.behaviour.translateBy, -share * (to - from) * factor, 0);
   }
 
+  showSession(): void {
+    this.look(...this.session);
+  }
+
   showAll(): void {
     this.box.call(this.behaviour.transform, zoomIdentity);
   }
@@ -112,4 +118,9 @@ export class TimeScale {
   invert(event: MouseEvent, box: HTMLElement): number {
     return this.scale.invert(event.clientX - box.getBoundingClientRect().left - this.gutter);
   }
+}
+
+function widen(first: number, last: number): [number, number] {
+  const margin = Math.max((last - first) * 0.02, 500);
+  return [first - margin, last + margin];
 }

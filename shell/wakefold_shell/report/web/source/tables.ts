@@ -184,7 +184,7 @@ function tellFinding(finding: Finding): Cell[] {
     makeValue(finding.seq, String(finding.seq)),
     Number.isNaN(at) ? finding.at : makeTime(at),
     finding.kind,
-    quote(names),
+    tellLong(names, names.length),
     finding.told === false ? `${why} (told before)` : why,
   ];
 }
@@ -200,8 +200,12 @@ function tellStatus(model: Model, lane: number): string {
   return model.page.endings[status] ?? STATUSES[status] ?? status;
 }
 
-/** A prompt, the beginning of a long one with a button for the rest. */
 function tellPrompt([text, length]: [string, number]): Cell {
+  return tellLong(text, length);
+}
+
+/** A text, of a long one the beginning and a button for the rest; `length` is the whole one's. */
+function tellLong(text: string, length: number): Cell {
   const cut = length > text.length && text.length > 0;
   const whole = cut ? `${text}…` : text;
   if (whole.length <= SHOWN_CHARACTERS && !whole.includes("\n")) return quote(whole);
@@ -249,6 +253,7 @@ function makeSection(table: Table): { section: HTMLElement; draw: (rows: number[
     many.textContent = rows.length.toLocaleString("en");
     pager.hidden = rows.length <= PAGE_ROWS;
     room.hidden = rows.length === 0;
+    if (!rows.length) many.textContent = "none";
     back.disabled = first === 0;
     on.disabled = last === rows.length;
   }

@@ -16,6 +16,12 @@ const PRINTED_LANES_MAX = 200;
 const MEANT_PIXELS = 8;
 const AXIS_PIXELS = 26;
 
+interface Batch {
+  places: Set<number>;
+  first: number;
+  last: number;
+}
+
 interface Focus {
   lane: number;
   mark: number;
@@ -23,6 +29,7 @@ interface Focus {
 
 export class Timeline {
   private lanes: number[];
+  private places: Map<number, number>;
   private focus: Focus | null = null;
   private pending = 0;
   private printing = false;
@@ -43,6 +50,7 @@ export class Timeline {
     readonly element: HTMLElement,
   ) {
     this.lanes = model.find("");
+    this.places = number(this.lanes);
     this.range = make("output", { class: "range" });
     this.axis = makeSvg(AXIS_PIXELS, "axis");
     this.talk = makeSvg(ROW_PIXELS, "track");
@@ -59,7 +67,7 @@ export class Timeline {
     this.more = make("p", { class: "more" });
     this.details = make("div", { class: "details", "aria-live": "polite", "aria-atomic": "true" });
     element.append(this.makeButtons(), this.box, this.more, this.details, ...this.makeCharts());
-    this.scale = new TimeScale(this.box, model.first, model.last, () => this.draw());
+    this.scale = new TimeScale(this.box, model.session, model.last, () => this.draw());
     this.listen();
     this.tellFocus();
     this.measure();
@@ -69,7 +77,8 @@ export class Timeline {
   /** Show these lanes, and no others. */
   choose(lanes: number[]): void {
     this.lanes = lanes;
-    if (this.focus && !lanes.includes(this.focus.lane)) this.focus = null;
+    this.places = number(lanes);
+    if (this.focus && !this.places.has(this.focus.lane)) this.focus = null;
     this.box.scrollTop = 0;
     this.tellFocus();
     this.draw();
@@ -103,7 +112,8 @@ export class Timeline {
       button("Zoom out", "−", () => this.scale.zoomBy(0.5)),
       button("Earlier", "◂", () => this.scale.moveBy(-0.5)),
       button("Later", "▸", () => this.scale.moveBy(0.5)),
-      button("Show the whole session", "Whole session", () => this.scale.showAll()),
+      button("Show the whole session", "Whole session", () => this.scale.showSession()),
+      button("Show what comes, too", "What comes, too", () => this.scale.showAll()),
       this.range,
     );
   }
@@ -186,13 +196,14 @@ export class Timeline {
       row.remove();
       this.tracks.delete(lane);
     }
+    const batch = this.findBatch();
     let before: Element | null = null;
     for (const lane of wanted) {
       const row = this.tracks.get(lane) ?? this.makeLane(lane);
       const place: Element | null = before ? before.nextElementSibling : this.rows.firstElementChild;
       if (place !== row) this.rows.insertBefore(row, place);
       before = row;
-      this.drawTrack(lane, row, ticks);
+      this.drawTrack(lane, row, ticks, batch);
     }
     const left = all - shown;
     this.more.textContent = left ? `${count(left, "lane")} left out in print.` : "";
@@ -211,7 +222,7 @@ export class Timeline {
     return row;
   }
 
-  private drawTrack(lane: number, row: HTMLElement, ticks: number[]): void {
+  private drawTrack(lane: number, row: HTMLElement, ticks: number[], batch: Batch | null): void {
     const svg = row.querySelector("svg")!;
     svg.setAttribute("viewBox", `0 0 ${this.scale.width} ${ROW_PIXELS}`);
     const shapes = drawLane(this.model, lane, this.scale);
@@ -219,9 +230,12 @@ export class Timeline {
     row.classList.toggle("focused", this.focus?.lane === lane);
     if (focused) {
       const x = this.scale.place(focused.at);
-      if (this.joins(focused, lane)) shapes.unshift({ kind: "batch", path: `M${x},0V${ROW_PIXELS}` });
+      const place = this.places.get(lane)!;
+      if (batch && place >= batch.first && place <= batch.last) {
+        shapes.unshift({ kind: "batch", path: `M${x},0V${ROW_PIXELS}` });
+      }
       if (this.focus!.lane === lane) shapes.push({ kind: "ring", path: focusRing(x) });
-      else if (this.isMember(focused, lane)) shapes.push({ kind: "member", path: focusRing(x) });
+      else if (batch?.places.has(place)) shapes.push({ kind: "member", path: focusRing(x) });
     }
     this.drawShapes(svg, shapes, ticks);
   }
@@ -246,21 +260,20 @@ export class Timeline {
     return this.focus && this.model.marksOf(this.focus.lane)[this.focus.mark];
   }
 
-  private members(mark: Mark): number[] {
-    const places = mark.what === "dispatch" ? this.model.batchOf(mark.ref) : [];
-    return places.length > 1 ? places.map((place) => this.model.page.dispatches.lane[place]) : [];
-  }
-
-  private isMember(mark: Mark, lane: number): boolean {
-    return this.members(mark).includes(lane);
-  }
-
-  /** Whether the line that joins a batch runs through a lane. */
-  private joins(mark: Mark, lane: number): boolean {
-    const places = this.members(mark).map((member) => this.lanes.indexOf(member));
-    const known = places.filter((place) => place >= 0);
-    const place = this.lanes.indexOf(lane);
-    return known.length > 1 && place >= Math.min(...known) && place <= Math.max(...known);
+  /** The batch of the focused dispatch: the places of its lanes, and from where to where it reaches. */
+  private findBatch(): Batch | null {
+    const mark = this.focusedMark();
+    const batch = mark?.what === "dispatch" ? this.model.batchOf(mark.ref) : [];
+    const places = new Set<number>();
+    let [first, last] = [Infinity, -Infinity];
+    for (const dispatch of batch) {
+      const place = this.places.get(this.model.page.dispatches.lane[dispatch]);
+      if (place === undefined) continue;
+      places.add(place);
+      first = Math.min(first, place);
+      last = Math.max(last, place);
+    }
+    return places.size > 1 ? { places, first, last } : null;
   }
 
   private point(event: MouseEvent): void {
@@ -299,7 +312,8 @@ export class Timeline {
       "+": () => this.zoom(2),
       "=": () => this.zoom(2),
       "-": () => this.zoom(0.5),
-      "0": () => this.scale.showAll(),
+      "0": () => this.scale.showSession(),
+      c: () => this.scale.showAll(),
     };
     const act = acts[event.key];
     if (!act) return;
@@ -317,7 +331,7 @@ export class Timeline {
   private step(lanes: number): void {
     if (!this.lanes.length) return;
     const before = this.focusedMark();
-    const from = this.focus ? this.lanes.indexOf(this.focus.lane) : -1;
+    const from = this.focus ? this.places.get(this.focus.lane)! : -1;
     const place = Math.max(0, Math.min(this.lanes.length - 1, from + lanes));
     const lane = this.lanes[place];
     const mark = before ? findNearest(this.model, lane, before.at, Infinity)! : 0;
@@ -337,7 +351,7 @@ export class Timeline {
     while (what && mark >= 0 && mark < marks.length && marks[mark].what !== what) mark += by;
     if (mark < 0 || mark >= marks.length) return;
     this.look({ lane, mark });
-    this.reveal(this.lanes.indexOf(lane));
+    this.reveal(this.places.get(lane)!);
   }
 
   private reveal(place: number): void {
@@ -359,6 +373,11 @@ export class Timeline {
         : make("p", {}, "Point at a mark, or walk to it with the arrow keys, and it is described here."),
     );
   }
+}
+
+/** The place of each lane among those that are shown. */
+function number(lanes: number[]): Map<number, number> {
+  return new Map(lanes.map((lane, place) => [lane, place]));
 }
 
 function makeSvg(height: number, kind: string): SVGSVGElement {
