@@ -45,7 +45,7 @@ def arrange_columns(facts: Facts) -> Json:
         "endings": dict(ENDINGS),
         "lanes": _arrange_lanes(facts, texts),
         "dispatches": _arrange_dispatches(facts, lanes),
-        "changes": _arrange_changes(facts.lives),
+        "changes": _arrange_changes(lanes),
         "counters": {
             "streak": _arrange_line(facts.counters.streak),
             "hour": _arrange_line(facts.counters.hour),
@@ -173,12 +173,11 @@ def _number_batches(passages: Iterable[Passage]) -> list[int]:
     ]
 
 
-def _arrange_changes(lives: Iterable[Life]) -> list[list[object]]:
+def _arrange_changes(lanes: dict[int, tuple[int, Passage]]) -> list[list[object]]:
     """What else happened to reminders: lane, seq, time, what, an instant if it names one, a note."""
     return [
         [lane, passage.seq, passage.time_ms, *told]
-        for lane, life in enumerate(lives)
-        for passage in life.passages
+        for _, (lane, passage) in sorted(lanes.items())
         if (told := _tell(passage)) is not None
     ]
 

@@ -66,7 +66,7 @@ export function drawChart(svg: SVGSVGElement, chart: Chart, model: Model, scale:
   const last = model.page.session.now;
   const root = select(svg);
   const path = line<[number, number]>(
-    ([at]) => scale.place(at),
+    ([at]) => clip(scale, at),
     ([, count]) => y(count),
   ).curve(curveStepAfter);
   const trips = (count: number) => chart.trips(count, limit);
@@ -89,7 +89,7 @@ function thin(steps: StepLine, scale: TimeScale): [number, number][] {
   const keep = (place: number) => kept.push([steps.at[place], steps.counts[place]]);
   if (!(steps.at[0] <= from)) kept.push([from, 0]);
   let place = first;
-  while (place < steps.at.length) {
+  while (place < steps.at.length && steps.at[place] <= to) {
     const pixel = Math.floor(scale.scale(steps.at[place]));
     let [least, greatest, last] = [place, place, place];
     const begun = place;
@@ -99,9 +99,8 @@ function thin(steps: StepLine, scale: TimeScale): [number, number][] {
       last = place;
     }
     for (const one of [...new Set([begun, least, greatest, last])].sort((a, b) => a - b)) keep(one);
-    if (steps.at[begun] > to) break;
   }
-  kept.push([Math.max(to, kept[kept.length - 1][0]), kept[kept.length - 1][1]]);
+  kept.push([to, kept[kept.length - 1][1]]);
   return kept;
 }
 
@@ -115,8 +114,8 @@ function drawTripped(
   let since: number | null = null;
   const close = (at: number) => {
     if (since === null) return;
-    const left = scale.place(since);
-    path += `M${left},${TOP - 6}H${Math.max(scale.place(at), left + 1)}V${BOTTOM}H${left}z`;
+    const left = clip(scale, since);
+    path += `M${left},${TOP - 6}H${Math.max(clip(scale, at), left + 1)}V${BOTTOM}H${left}z`;
     since = null;
   };
   for (const [at, count] of steps) {
@@ -127,11 +126,16 @@ function drawTripped(
   return path;
 }
 
+/** Where an instant stands, never beside the chart, whose own axis stands there. */
+function clip(scale: TimeScale, at: number): number {
+  return Math.max(0, Math.min(scale.width, scale.scale(at)));
+}
+
 function drawFindings(model: Model, chart: Chart, scale: TimeScale): string {
   return model.page.audit.findings
     .filter(chart.marks)
     .map((finding) => scale.scale(Date.parse(finding.at)))
-    .filter((x) => x > -5 && x < scale.width + 5)
+    .filter((x) => x >= 0 && x <= scale.width)
     .map((x) => `M${x - 5},0h10l-5,9z`)
     .join("");
 }

@@ -111,7 +111,7 @@ export class TimeScale {
     );
     const values = rounded.map((tick) => tick.getTime() - offset);
     const step = values.length > 1 ? values[1] - values[0] : to - from;
-    return { values: values.filter((at) => this.scale(at) < this.width - 20), step };
+    return { values: values.filter((at) => this.scale(at) > 18 && this.scale(at) < this.width - 18), step };
   }
 
   /** The instant under a pointer. */

@@ -5,6 +5,7 @@ import { count, make, makeTime, makeValue, quote, shorten, showDuration } from "
 
 const PAGE_ROWS = 50;
 const SHOWN_CHARACTERS = 140;
+const SHORT_CHARACTERS = 28; // what is no longer stands on one line
 
 type Cell = Node | string;
 
@@ -270,6 +271,10 @@ function makeSection(table: Table): { section: HTMLElement; draw: (rows: number[
 
 function makeRow(cells: Cell[]): HTMLElement {
   const row = make("tr");
-  cells.forEach((cell, place) => row.append(make(place ? "td" : "th", place ? {} : { scope: "row" }, cell)));
+  cells.forEach((cell, place) => {
+    const made = make(place ? "td" : "th", place ? {} : { scope: "row" }, cell);
+    if ((made.textContent ?? "").length <= SHORT_CHARACTERS) made.classList.add("short");
+    row.append(made);
+  });
   return row;
 }

@@ -81,7 +81,8 @@ export function showTick(at: number, step: number): string {
   if (!reading) return "";
   if (step >= 360 * DAY) return reading.date.slice(0, 4);
   if (step >= 28 * DAY) return reading.date.slice(0, 7);
-  if (step >= DAY || reading.time === "00:00:00") return reading.date.slice(5);
+  const midnight = reading.time === "00:00:00" && reading.milliseconds === "000";
+  if (step >= DAY || midnight) return reading.date.slice(5);
   if (step >= 60_000) return reading.time.slice(0, 5);
   return step >= 1000 ? reading.time : `${reading.time.slice(3)}.${reading.milliseconds}`;
 }
