@@ -71,7 +71,7 @@ def write_hostile(directory: Path) -> Path:
 
 
 def write_edited(directory: Path) -> Path:
-    """A session of version 2: a daily reminder, edits, a pause, a snooze, a skip, and how they ended."""
+    """A session of version 2: two daily reminders, edited, paused, snoozed, skipped."""
     rule = {"kind": "daily", "prompt": "plants", "time": "12:00:00.000", "timeZone": "Europe/Berlin"}
     daily = {"id": "daily", **rule, "scheduledAt": _noon(-60), "title": "Plants", "maxRuns": 3}
     grace = {"id": "grace", **rule, "scheduledAt": _noon(-60), "missed": "skip", "graceSeconds": 300}

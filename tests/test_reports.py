@@ -30,6 +30,8 @@ from wakefold.guard_config import config_values, read_guard_config
 from wakefold_shell.report.pages import write_page
 from wakefold_shell.report.texts import share_characters, show_name, show_text
 
+LATER = ("--now", "2027-01-04T12:30:00Z")
+
 
 def add_up(differences: list[int]) -> list[int]:
     """The numbers of which these are the differences."""
@@ -170,11 +172,10 @@ def test_limits_can_be_set_by_hand_and_the_audit_is_theirs(tmp_path: Path) -> No
 def test_a_report_is_the_same_from_every_store(tmp_path: Path, store: str) -> None:
     """To the last number."""
     write_edited(tmp_path / "s")
-    done = wakefold("convert", tmp_path / "s", tmp_path / "other", "--store", store)
+    done = wakefold("convert", tmp_path / "s", tmp_path / "other", "--to", store)
     assert done.returncode == 0, done.stderr
-    now = ("--now", "2027-01-04T12:30:00Z")
-    plain = write_report(tmp_path / "s", tmp_path / "plain.html", *now)
-    other = write_report(tmp_path / "other", tmp_path / "other.html", *now)
+    plain = write_report(tmp_path / "s", tmp_path / "plain.html", *LATER)
+    other = write_report(tmp_path / "other", tmp_path / "other.html", *LATER)
     assert plain.read_bytes() == other.read_bytes()
 
 
@@ -226,7 +227,7 @@ def test_a_script_that_holds_markup_is_shielded(
 
 
 def test_nothing_of_a_hostile_log_is_markup(tmp_path: Path) -> None:
-    """Neither its id nor a prompt is anywhere in the page but in the data, which no markup is made of."""
+    """Its id and prompts are in the data alone, in an alphabet that no markup is made of."""
     write_hostile(tmp_path / "s")
     page = write_report(tmp_path / "s", tmp_path / "page.html", *NOW)
     text = page.read_text("utf-8")
