@@ -39,6 +39,7 @@ _NEEDS: Final[dict[str, Callable[[], bool]]] = {
     "shared": (_SHARED / "vectors").is_dir,
     "zstd": lambda: importlib.util.find_spec("zstandard") is not None,
     "mutmut": lambda: importlib.util.find_spec("mutmut") is not None,
+    "chromium": lambda: shutil.which("chromium") is not None,
     "node": lambda: shutil.which("node") is not None,
     "mount": may_mount,
     "systemd-analyze": lambda: shutil.which("systemd-analyze") is not None,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from command import wakefold
-from journal_files import JOURNALS, NOON_MS, create_at, create_every, event, write_session
+from journal_files import JOURNALS, NOON_MS, create_at, event, write_session
 from wakefold.instants import format_instant
 
 NOW: Final = ("--now", "2026-11-30T10:50:00Z")
@@ -97,7 +97,12 @@ def write_edited(directory: Path) -> Path:
 
 def write_busy(directory: Path, reminders: int, rounds: int) -> Path:
     """A session with many repeating reminders, each dispatched in so many batches, every half hour."""
-    lines = [create_every(seq, f"busy-{seq}", 1800) for seq in range(reminders)]
+    rule = {"kind": "every", "everySeconds": 1800, "scheduledAt": format_instant(NOON_MS)}
+    lines = []
+    for seq in range(reminders):
+        schedule = {"id": f"busy-{seq}", "prompt": f"look at {seq}", **rule}
+        data = {"version": 1, "operation": "create", "schedule": schedule}
+        lines.append(event(seq, "schedule/change", data, NOON_MS - 1_800_000))
     for batch in range(rounds):
         at_ms = NOON_MS + 1_800_000 * batch + 90_000 * (batch % 3)
         for number in range(reminders):

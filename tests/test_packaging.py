@@ -40,6 +40,9 @@ def test_the_wheel_holds_three_typed_packages_and_the_licence(tmp_path: Path) ->
     assert {f"{top}/py.typed" for top in tops} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert "License-Expression: MIT" in metadata
+    drawn = {f"wakefold_shell/report/built/{name}" for name in ("page.js", "page.css", "notices.md")}
+    assert {name for name in names if name.startswith("wakefold_shell/report/built/")} == drawn
+    assert not any("/report/web/" in name for name in names)
     assert "[pytest11]\nwakefold_laws = wakefold_laws.pytest_plugin\n" in entries
 
 
@@ -50,6 +53,7 @@ def test_the_source_distribution_carries_tests_and_documents(tmp_path: Path) -> 
     assert {"tests/test_packaging.py", "docs/index.md", "README.md", "pyproject.toml"} <= names
     assert any(name.startswith("tests/vectors/") for name in names)
     assert any(name.startswith("property_tests/test_") for name in names)
+    assert "shell/wakefold_shell/report/web/source/main.ts" in names
 
 
 @pytest.mark.parametrize("bound", [">=", "<"])
