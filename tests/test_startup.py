@@ -130,7 +130,7 @@ def test_a_group_without_a_command_shows_its_help(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("wakefold re", ["receipts", "resume", "repair", "retarget"]),
+        ("wakefold re", ["receipts", "resume", "repair", "retarget", "report"]),
         ("wakefold create --af", ["--after"]),
         ("wakefold inspect --profile ", ["seed", "published"]),
         ("wakefold guard ", ["config", "audit"]),
