@@ -15,6 +15,7 @@ from wakefold.audits import Audit, Finding, Refused, Stopped
 from wakefold.guard import UNTIL_A_WORD, Guard, find_not_before
 from wakefold.guard_config import GuardConfig
 from wakefold.guard_reports import describe_reason, describe_refusal
+from wakefold.retargets import ZONELESS_REMEDY, describe_zoneless, list_zoneless
 from wakefold.views import View
 from wakefold.wakeups import HOUR_MS, Wakeups, find_day_start
 from wakefold_shell.errors import show_time
@@ -43,6 +44,11 @@ def inspect_session(ledger: Ledger, wakeups: Wakeups, limits: GuardConfig, now_m
             "total": wakeups.total,
         },
     )
+
+
+def list_zone_warnings(ledger: Ledger) -> list[str]:
+    """A sentence for each reminder that is not planned, since this tz database lacks its zone."""
+    return [f"{describe_zoneless(record)}: {ZONELESS_REMEDY}." for record in list_zoneless(ledger)]
 
 
 def encode_inspection(found: Inspection) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from wakefold_shell.cli.options import (
     choose_clock,
 )
 from wakefold_shell.cli.output import (
-    list_zone_warnings,
     name_local,
     print_columns,
     print_json,
@@ -41,6 +40,7 @@ from wakefold_shell.cli.output import (
 from wakefold_shell.cli.progress import watch
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.dispatches import Delivered, encode_receipts, read_receipts
+from wakefold_shell.inspections import list_zone_warnings
 from wakefold_shell.stores.journals import fold_journal, open_journal
 
 _FAILURE_CHARACTERS_MAX: Final = 300  # an error's own words, and whether there is another offer

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from wakefold import Ledger
 from wakefold.json_text import format_json
-from wakefold.retargets import ZONELESS_REMEDY, describe_zoneless, list_zoneless
 from wakefold.zones import format_local
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.errors import ShellError, explain_os_error, show_path, show_time
@@ -38,11 +36,6 @@ def warn(journal: Journal) -> None:
     """Say what the reader of a journal had to leave out, if anything."""
     if journal.warning is not None:
         say(journal.warning)
-
-
-def list_zone_warnings(ledger: Ledger) -> list[str]:
-    """A sentence for each reminder that is not planned, since this tz database lacks its zone."""
-    return [f"{describe_zoneless(record)}: {ZONELESS_REMEDY}." for record in list_zoneless(ledger)]
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -31,7 +31,6 @@ from wakefold_shell.cli.options import (
     choose_clock,
 )
 from wakefold_shell.cli.output import (
-    list_zone_warnings,
     name_local,
     print_json,
     print_table,
@@ -45,7 +44,7 @@ from wakefold_shell.cli.progress import watch
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.configurations import find_config_beside
 from wakefold_shell.errors import JournalError, show_path
-from wakefold_shell.inspections import encode_inspection, inspect_session
+from wakefold_shell.inspections import encode_inspection, inspect_session, list_zone_warnings
 from wakefold_shell.stores.checkpoints import Reading, recall_checkpoint
 from wakefold_shell.stores.journals import Journal, fold_journal, open_journal, read_on
 from wakefold_shell.stores.logs import PARSED_TYPES

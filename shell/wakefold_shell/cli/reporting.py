@@ -60,13 +60,12 @@ def report(  # noqa: PLR0913 - what a log is looked at under, and where the page
         sys.stdout.buffer.write(page)
     else:
         put_output(output, page)
-    warnings = [] if facts.warning is None else [facts.warning]
     if as_json and output is not None:
         told = {"bytes": len(page), "events": facts.events, "reminders": len(facts.lives)}
-        dispatches = {"dispatches": len(facts.delivered), "warnings": warnings}
+        dispatches = {"dispatches": len(facts.delivered), "warnings": list(facts.warnings)}
         print_json({"file": show_path(output), **told, **dispatches})
         return
-    for sentence in warnings:
+    for sentence in facts.warnings:
         say(sentence)
     if output is not None:
         counts = f"reminders {len(facts.lives)}, dispatches {len(facts.delivered)}"

@@ -88,7 +88,7 @@ def _describe_session(facts: Facts) -> Json:
         "events": facts.events,
         "first": facts.first_ms,
         "last": facts.last_ms,
-        "warnings": [] if facts.warning is None else [show_text(facts.warning)],
+        "warnings": [show_text(warning) for warning in facts.warnings],
     }
 
 

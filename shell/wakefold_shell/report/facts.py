@@ -29,7 +29,7 @@ from wakefold.turns import Turn, Word, list_external_words, list_turns
 from wakefold.wakes import Upcoming
 from wakefold.wakeups import count_wakeups
 from wakefold_shell.dispatches import Delivered, Watch, match_deliveries
-from wakefold_shell.inspections import Inspection, inspect_session
+from wakefold_shell.inspections import Inspection, inspect_session, list_zone_warnings
 from wakefold_shell.stores.journals import Journal, find_corruption, fold_journal, open_journal
 from wakefold_shell.stores.logs import PARSED_TYPES
 from wakefold_shell.stores.rows import Header
@@ -55,7 +55,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     events: int
     first_ms: int | None
     last_ms: int | None
-    warning: str | None
+    warnings: tuple[str, ...]
     inspection: Inspection
     delivered: tuple[Delivered, ...]
     audit: Audit
@@ -76,7 +76,7 @@ def read_facts(path: Path, terms: Terms, watch: Watch = lambda _, events: events
         ledger = fold_journal(
             opened, terms.profile, _keep(watch(opened, opened.read_events(PARSED_TYPES)), events)
         )
-        warning = opened.warning
+        torn = [] if opened.warning is None else [opened.warning]
         entries = _read_receipts(opened, events)
     seed_length, limits = opened.header.seed_length, terms.limits
     own = events[seed_length:]
@@ -87,7 +87,7 @@ def read_facts(path: Path, terms: Terms, watch: Watch = lambda _, events: events
         events=len(events),
         first_ms=min(times_ms, default=None),
         last_ms=max(times_ms, default=None),
-        warning=warning,
+        warnings=(*torn, *list_zone_warnings(ledger)),
         inspection=inspect_session(
             ledger, count_wakeups(own, limits.reset_kinds), limits, terms.now_ms
         ),
