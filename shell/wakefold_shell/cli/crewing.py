@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -19,7 +20,7 @@ from wakefold_shell.cli.delivering import (
     choose_target,
 )
 from wakefold_shell.cli.fleet_ways import fleet_extra
-from wakefold_shell.cli.option_groups import spread_groups
+from wakefold_shell.cli.option_groups import OptionGroup, spread_groups
 from wakefold_shell.cli.options import (
     ConfigOption,
     FleetOption,
@@ -37,6 +38,8 @@ from wakefold_shell.cli.waiting import StatusLine
 from wakefold_shell.configurations import find_config
 from wakefold_shell.errors import show_time
 from wakefold_shell.guarding import NO_GUARD_LINE, Watchman
+from wakefold_shell.hosts.inboxes import Agent
+from wakefold_shell.stores.rows import Header
 
 if TYPE_CHECKING:
     from wakefold_shell.fleet.reports import Report
@@ -46,16 +49,12 @@ _CONCURRENCY: Final = 4
 _DRAIN_SECONDS: Final = 30.0
 
 
-@spread_groups
-def worker(  # noqa: PLR0913 - one option for each thing to choose
-    limits: Limits,
-    target: TargetArgument = None,
-    *,
-    fleet: FleetOption,
-    deliver: DeliverOption = Deliver.STDOUT,
+class Terms(OptionGroup, frozen=True):
+    """How a worker works, and under which limits."""
+
     concurrency: Annotated[
         int, typer.Option("--concurrency", metavar="N", min=1, help="How many agents answer at once.")
-    ] = _CONCURRENCY,
+    ] = _CONCURRENCY
     drain: Annotated[
         float,
         typer.Option(
@@ -64,11 +63,21 @@ def worker(  # noqa: PLR0913 - one option for each thing to choose
             min=0,
             help="How long agents may go on answering once the worker is to stop.",
         ),
-    ] = _DRAIN_SECONDS,
-    config: ConfigOption = None,
-    no_guard: NoGuardOption = False,
-    protocol: ProtocolOption = ProtocolNumber.TWO,
-    profile: ProfileOption = ProfileName.SEED,
+    ] = _DRAIN_SECONDS
+    config: ConfigOption = None
+    no_guard: NoGuardOption = False
+    protocol: ProtocolOption = ProtocolNumber.TWO
+    profile: ProfileOption = ProfileName.SEED
+
+
+@spread_groups
+def worker(
+    terms: Terms,
+    limits: Limits,
+    target: TargetArgument = None,
+    *,
+    fleet: FleetOption,
+    deliver: DeliverOption = Deliver.STDOUT,
     as_json: JsonOption = False,
 ) -> None:
     """Wake the fleet's sessions at their time and deliver, until SIGINT or SIGTERM.
@@ -79,24 +88,32 @@ def worker(  # noqa: PLR0913 - one option for each thing to choose
     """
     chosen = choose_target(deliver, target or [], limits)
     line = StatusLine()
+    make_agent = Delivery(chosen, limits, line, as_json=as_json).choose_agent
+    body = _make_worker(fleet, terms, partial(make_agent, None), line)
+    logging.getLogger("pgqueuer").propagate = False  # what matters is told in sentences
+    logging.getLogger("pgqueuer").addHandler(logging.NullHandler())
+    anyio.run(_work, body, line)
+
+
+def _make_worker(
+    dsn: str, terms: Terms, make_agent: Callable[[Header], Agent], line: StatusLine
+) -> Worker:
+    """A worker as a command's options say; the limits in force are told, or that there are none."""
     with fleet_extra():
         from wakefold_shell.fleet.tails import Policy  # noqa: PLC0415 - an extra
         from wakefold_shell.fleet.workers import Pace, Worker  # noqa: PLC0415 - as above
-    bounds = None if no_guard else find_config(config)
+    bounds = None if terms.no_guard else find_config(terms.config)
     for text in [NO_GUARD_LINE] if bounds is None else list_startup_lines(bounds):
         line.print(text)
-    logging.getLogger("pgqueuer").propagate = False  # what matters is told in sentences
-    logging.getLogger("pgqueuer").addHandler(logging.NullHandler())
-    body = Worker(
-        fleet,
-        Policy(profile=profile.profile, limits=bounds, protocol=protocol.number),
-        partial(Delivery(chosen, limits, line, as_json=as_json).choose_agent, None),
-        concurrency=concurrency,
-        watchman=None if bounds is None else Watchman(config, line.print),
+    return Worker(
+        dsn,
+        Policy(profile=terms.profile.profile, limits=bounds, protocol=terms.protocol.number),
+        make_agent,
+        concurrency=terms.concurrency,
+        watchman=None if bounds is None else Watchman(terms.config, line.print),
         tell=line.say,
-        pace=Pace(drain_seconds=drain),
+        pace=Pace(drain_seconds=terms.drain),
     )
-    anyio.run(_work, body, line)
 
 
 def status(*, fleet: FleetOption, as_json: JsonOption = False) -> None:
