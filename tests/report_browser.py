@@ -115,7 +115,8 @@ class Visit:
         return told
 
     def read_range(self) -> str:
-        """From when to when the picture reaches."""
+        """From when to when the picture reaches, as drawn at last."""
+        self.settle()
         return self.page.locator(".range").inner_text()
 
 

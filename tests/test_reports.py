@@ -160,6 +160,21 @@ def test_the_standing_of_each_reminder_is_told(tmp_path: Path) -> None:
     assert data["active"] == []
 
 
+def test_a_reminder_whose_zone_is_unknown_is_warned_of(tmp_path: Path) -> None:
+    """On the page, and by the command: it is not planned."""
+    rule = {"kind": "daily", "time": "12:00:00.000", "timeZone": "Mars/Phobos"}
+    schedule = {"id": "far", "prompt": "x", **rule, "scheduledAt": "2027-01-04T12:00:00.000Z"}
+    create = {"version": 2, "operation": "create", "schedule": schedule}
+    write_session(tmp_path / "s", event(0, "schedule/change", create))
+    done = wakefold("report", tmp_path / "s", "-o", tmp_path / "page.html", *LATER)
+    data = read_data(tmp_path / "page.html")
+    (warning,) = data["session"]["warnings"]
+    assert warning == wakefold_json("inspect", tmp_path / "s", *LATER)["warnings"][0]
+    assert "Mars/Phobos" in warning
+    assert done.stderr == f"wakefold: {warning}\n"
+    assert data["upcoming"] == []
+
+
 def test_limits_can_be_set_by_hand_and_the_audit_is_theirs(tmp_path: Path) -> None:
     """As for `guard audit`."""
     limit = ("--set", "maxPerHour=1")

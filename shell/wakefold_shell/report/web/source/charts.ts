@@ -84,16 +84,18 @@ export function drawChart(svg: SVGSVGElement, chart: Chart, model: Model, scale:
 /** Of the steps on each pixel the first, the least, the greatest and the last. */
 function thin(steps: StepLine, scale: TimeScale): [number, number][] {
   const [from, to] = scale.scale.domain();
+  const perMs = scale.width / (to - from); // the scale itself takes long for so many
+  const pixelOf = (place: number) => Math.floor((steps.at[place] - from) * perMs);
   const first = Math.max(0, placeAfter(steps.at, itself, from) - 1);
   const kept: [number, number][] = [];
   const keep = (place: number) => kept.push([steps.at[place], steps.counts[place]]);
   if (!(steps.at[0] <= from)) kept.push([from, 0]);
   let place = first;
   while (place < steps.at.length && steps.at[place] <= to) {
-    const pixel = Math.floor(scale.scale(steps.at[place]));
+    const pixel = pixelOf(place);
     let [least, greatest, last] = [place, place, place];
     const begun = place;
-    for (; place < steps.at.length && Math.floor(scale.scale(steps.at[place])) === pixel; place += 1) {
+    for (; place < steps.at.length && pixelOf(place) === pixel; place += 1) {
       if (steps.counts[place] < steps.counts[least]) least = place;
       if (steps.counts[place] > steps.counts[greatest]) greatest = place;
       last = place;

@@ -74,17 +74,19 @@ function drawDispatches(model: Model, lane: number, scale: TimeScale): Dispatche
   const places = model.dispatchesOf[lane];
   const { lateMs, delivery } = model.page.dispatches;
   const [from, to] = scale.scale.domain();
+  const perMs = scale.width / (to - from);
+  const xOf = (dispatch: number) => (model.at[dispatch] - from) * perMs;
   let place = placeAfter(places, (dispatch) => model.at[dispatch], from - 1);
   while (place < places.length && model.at[places[place]] <= to) {
     const first = places[place];
-    const x = scale.scale(model.at[first]);
+    const x = xOf(first);
     const bin = Math.floor(x / BIN_PIXELS);
     let many = 0;
     let late = 0;
     let failed = 0;
     for (; place < places.length; place += 1) {
       const dispatch = places[place];
-      if (Math.floor(scale.scale(model.at[dispatch]) / BIN_PIXELS) !== bin) break;
+      if (Math.floor(xOf(dispatch) / BIN_PIXELS) !== bin) break;
       many += 1;
       if (lateMs[dispatch] >= model.page.lateMs) late += 1;
       if (delivery[dispatch] === "failed") failed += 1;
