@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 import anyio
+import asyncpg
 import pytest
 
 from command import EXECUTABLE, wakefold, wakefold_json
@@ -20,7 +21,7 @@ from journal_files import create_every, event, write_session
 from postgres_servers import Server, ask
 from wakefold import Event
 from wakefold_shell.cli.app import run
-from wakefold_shell.fleet.databases import FleetError
+from wakefold_shell.fleet.databases import Connection, FleetError, LostConnectionError
 from wakefold_shell.fleet.links import open_link
 from wakefold_shell.fleet.moves import find_journals, import_sessions
 from wakefold_shell.fleet.postgres_store import open_postgres
@@ -274,3 +275,21 @@ def test_a_missing_extra_is_named_in_a_sentence(tmp_path: Path) -> None:
         expected = "wakefold: a fleet needs the extra 'fleet': pip install 'wakefold[fleet]'.\n"
         assert (done.returncode, done.stderr) == (1, expected)
     assert wakefold("fleet", "--help", PYTHONPATH=str(tmp_path)).returncode == 0
+
+
+def test_a_driver_that_lost_its_thread_begins_again_on_another_connection(fleet: str) -> None:
+    """As it does where a connection is severed between two messages of one answer."""
+
+    async def name_backend(connection: Connection) -> object:
+        return await connection.fetchval("SELECT pg_backend_pid()")
+
+    async def confuse(_: Connection) -> None:
+        raise asyncpg.InternalClientError("cannot switch to state 15")
+
+    with open_link(fleet) as link:
+        before = link.run(name_backend)
+        with pytest.raises(
+            LostConnectionError, match="cannot switch to state 15"
+        ):
+            link.run(confuse)
+        assert link.run(name_backend) != before

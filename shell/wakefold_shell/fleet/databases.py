@@ -81,7 +81,12 @@ def refusals() -> Iterator[None]:
     """Whatever the server refuses inside the block, as a `FleetError`."""
     try:
         yield
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+    except (
+        asyncpg.PostgresError,
+        asyncpg.InterfaceError,
+        asyncpg.InternalClientError,
+        OSError,
+    ) as error:
         raise explain_refusal(error) from error
 
 
@@ -119,7 +124,8 @@ def is_lost(error: BaseException) -> bool:
         | asyncpg.PostgresConnectionError
         | asyncpg.CannotConnectNowError
         | asyncpg.AdminShutdownError
-        | asyncpg.CrashShutdownError,
+        | asyncpg.CrashShutdownError
+        | asyncpg.InternalClientError,  # severed between two messages, the driver loses its thread
     )
 
 

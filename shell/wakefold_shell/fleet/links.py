@@ -41,8 +41,13 @@ class Link:
 
     async def _run(self, job: Callable[[Connection], Awaitable[Answer]]) -> Answer:
         async with self._one_at_a_time:
-            with refusals():
-                return await job(await self._reach())
+            try:
+                with refusals():
+                    return await job(await self._reach())
+            except LostConnectionError:
+                if self._connection is not None:
+                    self._connection.terminate()  # whatever the driver still thinks of it
+                raise
 
     async def _reach(self) -> Connection:
         if self._closed:
