@@ -99,6 +99,9 @@ async def _measure(dsn: str, top: Path, sizes: tuple[int, int, int], idle_second
             trickles = [await _trickle(dsn, fleet, f"drop{number}-") for number in range(rounds)]
             found |= _take_medians(trickles)
             found["due to agent's start, p99 ms"] = await _measure_starts(dsn, crew)
+        takeovers = [await _take_over(dsn, fleet, top, number) for number in range(rounds)]
+        found["takeover after kill -9, median s"] = statistics.median(takeovers)
+        found["takeover after kill -9, most s"] = max(takeovers)
     await connection.close()
     found["load of the machine at the end"] = os.getloadavg()[0]
     return found
@@ -172,6 +175,25 @@ async def _measure_starts(dsn: str, crew: Crew) -> float:
         note.at_seconds * 1000 - due_ms[note.message_id] for note in begun if note.message_id in due_ms
     )
     return _p99(late)
+
+
+async def _take_over(dsn: str, fleet: Fleet, top: Path, number: int) -> float:
+    """From the death of a worker to the next begin of the message that it held."""
+    directory = top / f"takeover-{number}"
+    directory.mkdir()
+    with Crew(dsn, directory, 2.0) as crew:
+        doomed = crew.begin()
+        await fleet.say("far-0", "hello")
+        while not crew.list_under_way(doomed):
+            await anyio.sleep(0.02)
+        (held,) = crew.list_under_way(doomed)
+        heir = crew.begin()
+        await anyio.sleep(1)
+        killed_at_seconds = crew.kill(doomed)
+        while held not in crew.list_under_way(heir):
+            await anyio.sleep(0.02)
+        begun = [note.at_seconds for note in crew.read_notes(heir) if note.message_id == held]
+        return begun[0] - killed_at_seconds
 
 
 async def _read_clock_ms(dsn: str) -> int:
