@@ -6,6 +6,7 @@ import pytest
 
 from core_logs import ok, refused
 from fleet_world import Audience, ask, peopled, read_events, reminder, until, working
+from wakefold.tools import ToolAnswer
 from wakefold.wakings import plan_look
 from wakefold_shell.fleet.bulk_creates import NewSession
 from wakefold_shell.fleet.databases import open_pool
@@ -25,6 +26,13 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+def find_id(answer: ToolAnswer) -> str:
+    """The id of what was created."""
+    view = ok(answer)
+    assert isinstance(view, dict)
+    return str(view["id"])
+
+
 async def test_sessions_made_at_once_are_those_made_one_by_one(fleet: str) -> None:
     wanted = (reminder(after_seconds=100), reminder(every_seconds=300))
     async with peopled(fleet) as sessions:
@@ -38,7 +46,7 @@ async def test_sessions_made_at_once_are_those_made_one_by_one(fleet: str) -> No
             (await sessions.read_header(name)).time_zone for name in ("many-1", "single", "many-2")
         ]
     assert zones == ["Europe/Berlin", "Europe/Berlin", None]
-    assert [[ok(answer)["id"] for answer in answers] for answers in made.values()] == [
+    assert [[find_id(answer) for answer in answers] for answers in made.values()] == [
         ["schedule-1", "schedule-2"]
     ] * 2
     shapes = [
@@ -81,7 +89,7 @@ async def test_a_session_that_is_there_is_left_alone_and_a_refused_create_is_ans
         assert await sessions.create_sessions([]) == {}
     assert list(made) == ["new", "empty"]
     assert refused(made["new"][0]).code == "frequency_too_high"
-    assert ok(made["new"][1])["id"] == "schedule-1"
+    assert find_id(made["new"][1]) == "schedule-1"
     assert made["empty"] == ()
     assert await read_events(fleet, "old") == []
     assert [name for _, _, name, _ in await ask(fleet, JOBS)] == ['"new":1']
