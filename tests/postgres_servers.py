@@ -102,16 +102,19 @@ def ask(dsn: str, job: Callable[[Connection], Awaitable[Answer]]) -> Answer:
 
 
 @contextmanager
-def open_server() -> Iterator[Server]:
-    """The server named by the environment, else one that is started, and stopped after the block."""
+def open_server(*, on_disk: bool = False) -> Iterator[Server]:
+    """The server named by the environment, else one that is started, and stopped after the block.
+
+    One `on_disk` is started in any case, and syncs what it commits to a real disk.
+    """
     named = os.environ.get(DSN_VARIABLE)
-    if named:
+    if named and not on_disk:
         server = Server(named)
         with server.left_over:
             yield server
         return
     with tempfile.TemporaryDirectory(
-        prefix="wakefold-pg-", dir=_MEMORY, ignore_cleanup_errors=True
+        prefix="wakefold-pg-", dir=None if on_disk else _MEMORY, ignore_cleanup_errors=True
     ) as top:
         # Else the package warns when it is imported; its lock there outlives every server.
         runtime = Path(tempfile.gettempdir(), f"wakefold-runtime-{os.getuid()}")

@@ -26,7 +26,7 @@ def anyio_backend() -> str:
 )
 async def test_a_fleet_outlives_its_workers_and_its_server(plan: Plan) -> None:
     """Every acknowledged reminder is delivered or deleted or still to come, each occurrence once."""
-    with open_server() as server, server.make_database() as dsn:
+    with open_server(on_disk=True) as server, server.make_database() as dsn:
         ask(dsn, init_schema)
         outcome = await run_soak(server, dsn, plan)
     print(outcome)  # noqa: T201 - the figures of the long profile

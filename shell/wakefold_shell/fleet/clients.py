@@ -6,7 +6,7 @@ one transaction (`transactions`), durable when it returns.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, cast
 from uuid import uuid4
@@ -17,6 +17,7 @@ from wakefold.outcomes import either
 from wakefold.rejections import Operation, PersistenceUncertain
 from wakefold.tools import ToolAnswer, ToolName
 from wakefold.wakings import Waking, call_tool, take_word
+from wakefold_shell.fleet.bulk_creates import NewSession, create_sessions
 from wakefold_shell.fleet.databases import Connection, Pool, open_pool, refusals
 from wakefold_shell.fleet.schema import check_schema
 from wakefold_shell.fleet.tables import insert_session, name_key, read_now_ms, read_session
@@ -66,6 +67,17 @@ class Fleet:
                 line = encode_header(header, "/").removesuffix(b"\n")
                 made = await insert_session(connection, name_key(name), line)
         return name if made else None
+
+    async def create_sessions(
+        self, sessions: Sequence[NewSession]
+    ) -> dict[str, tuple[ToolAnswer, ...]]:
+        """Many new sessions with their reminders at once, some hundreds best; their answers by id.
+
+        Sessions that are there already are left alone, and left out.
+        """
+        with refusals():
+            async with self._pool.acquire() as pooled, pooled.transaction():
+                return await create_sessions(cast("Connection", pooled), self._policy, sessions)
 
     async def call(self, session_id: str, tool: ToolName, arguments: object) -> ToolAnswer:
         """The answer of a tool. No turn is open in what it sees: a local time must name its zone.

@@ -64,16 +64,29 @@ async def connect(dsn: str) -> Connection:
 
 
 @asynccontextmanager
-async def open_pool(dsn: str, size_max: int) -> AsyncIterator[Pool]:
-    """Connections to share, as long as the block lasts; `FleetError` if there is none to be had."""
+async def open_pool(dsn: str, size_max: int, *, waits_for_disk: bool = True) -> AsyncIterator[Pool]:
+    """Connections to share, as long as the block lasts; `FleetError` if there is none to be had.
+
+    Where a crash of the server may take back what was done last, nobody need wait for its disk.
+    """
+    settings = _SETTINGS if waits_for_disk else _SETTINGS | {"synchronous_commit": "off"}
     with refusals(), _dsn_faults():
         pool = await asyncpg.create_pool(
-            dsn, min_size=1, max_size=size_max, timeout=CONNECT_SECONDS, server_settings=_SETTINGS
+            dsn,
+            min_size=1,
+            max_size=size_max,
+            timeout=CONNECT_SECONDS,
+            server_settings=settings,
+            reset=_leave_as_it_is,
         )
     try:
         yield pool
     finally:
         await pool.close()
+
+
+async def _leave_as_it_is(_: object) -> None:
+    """Nobody sets up a shared connection beyond a transaction: to reset it would be one trip more."""
 
 
 @contextmanager

@@ -25,6 +25,13 @@ _INSERT: Final = (
     " SELECT $1, *, $4, $5, $6 FROM unnest($2::text[], $3::bigint[])"
 )
 _INSERT_AGAIN: Final = f"{_INSERT} ON CONFLICT DO NOTHING"
+WRITE_WAKE: Final = """
+    INSERT INTO session_wake (session_id, wake_at) VALUES ($1, $2)
+    ON CONFLICT (session_id) DO UPDATE SET wake_at = excluded.wake_at
+    WHERE session_wake.wake_at <> excluded.wake_at
+"""
+"""When a session is to be looked at next; no row is touched where that is no news."""
+
 _BYTES_MAX: Final = 2**31 - 1  # no value of PostgreSQL is longer
 
 
@@ -183,13 +190,7 @@ async def write_wake(connection: Connection, key: str, wake_at_ms: int | None) -
     if wake_at_ms is None:
         await connection.execute("DELETE FROM session_wake WHERE session_id = $1", key)
         return False
-    status = await connection.execute(
-        "INSERT INTO session_wake (session_id, wake_at) VALUES ($1, $2)"
-        " ON CONFLICT (session_id) DO UPDATE SET wake_at = excluded.wake_at"
-        " WHERE session_wake.wake_at <> excluded.wake_at",
-        key,
-        _EPOCH + timedelta(milliseconds=wake_at_ms),
-    )
+    status = await connection.execute(WRITE_WAKE, key, _EPOCH + timedelta(milliseconds=wake_at_ms))
     return status.endswith(" 1")
 
 

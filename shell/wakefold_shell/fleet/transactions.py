@@ -134,6 +134,8 @@ async def _visit(
         await insert_lines(connection, key, encode_lines(waking.events), next_seq)
     wake_at_ms, come_back_ms = plan_look(waking, heed_hold=job is not None), None
     is_news = await write_wake(connection, key, wake_at_ms)
+    if not waking.events and not is_news:  # to have looked need not outlast a crash of the server
+        await connection.execute("SET LOCAL synchronous_commit = off")
     if wake_at_ms is not None and (is_news or job is not None):
         name = _name_next(key, next_seq, waking)
         if name == job:

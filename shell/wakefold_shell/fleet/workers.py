@@ -51,6 +51,7 @@ CONCURRENCY: Final = 4
 """How many agents a worker asks at once, by default."""
 
 _WAKES_AT_ONCE: Final = 10
+_QUEUE_CONNECTIONS: Final = 4  # which job is whose: one that is begun again does no harm
 _PATIENCE: Final = timedelta(seconds=1)  # with a session whose agent another worker is asking
 _TOLD_MAX: Final = 10_000
 
@@ -103,6 +104,7 @@ class Worker:
         self._told: set[tuple[str, str]] = set()
         self._trouble: ShellError | None = None
         self._pool: Pool
+        self._queue_pool: Pool
         self._tasks: TaskGroup
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -110,8 +112,11 @@ class Worker:
 
         It has started (`await tasks.start(worker.run)`) once it has seen the database.
         """
-        size = _WAKES_AT_ONCE + self._concurrency + 2
-        async with open_pool(self._dsn, size) as self._pool:
+        size = _WAKES_AT_ONCE + self._concurrency
+        async with (
+            open_pool(self._dsn, size) as self._pool,
+            open_pool(self._dsn, _QUEUE_CONNECTIONS, waits_for_disk=False) as self._queue_pool,
+        ):
             with refusals():
                 async with self._pool.acquire() as pooled:
                     await check_schema(cast("Connection", pooled))
@@ -148,7 +153,7 @@ class Worker:
 
     async def _manage(self, kind: str, handler: Handler, at_once: int) -> None:
         """Answer the jobs of one kind; where the queue's own work fails, take it up again."""
-        driver_of = partial(SteadyDriver, self._pool, self._anchor, self._stopping)
+        driver_of = partial(SteadyDriver, self._queue_pool, self._anchor, self._stopping)
         while not self._stopping.is_set():
             queue = find_queue(driver_of(tell_away=self._tell_away))
             manager = QueueManager(queue, Channel(QUEUE_NAMES.channel))
