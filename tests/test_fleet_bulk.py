@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from core_logs import ok, refused
@@ -9,7 +11,9 @@ from fleet_world import Audience, ask, peopled, read_events, reminder, until, wo
 from wakefold.tools import ToolAnswer
 from wakefold.wakings import plan_look
 from wakefold_shell.fleet.bulk_creates import NewSession
-from wakefold_shell.fleet.databases import open_pool
+from wakefold_shell.fleet.databases import connect, open_pool
+from wakefold_shell.fleet.schema import NEXT_DUE
+from wakefold_shell.fleet.sweeps import OVERDUE
 from wakefold_shell.fleet.tables import name_key
 from wakefold_shell.fleet.tails import Policy
 from wakefold_shell.fleet.transactions import do_nothing, visit_session
@@ -93,3 +97,21 @@ async def test_a_session_that_is_there_is_left_alone_and_a_refused_create_is_ans
     assert made["empty"] == ()
     assert await read_events(fleet, "old") == []
     assert [name for _, _, name, _ in await ask(fleet, JOBS)] == ['"new":1']
+
+
+async def test_what_is_asked_again_and_again_asks_an_index(fleet: str) -> None:
+    """With sessions enough that a scan of all of them would cost more."""
+    many = [NewSession(f"s{number}", (reminder(after_seconds=9999),)) for number in range(2000)]
+    async with peopled(fleet) as sessions:
+        await sessions.create_sessions(many)
+    connection = await connect(fleet)
+    await connection.execute("ANALYZE")
+    queries = {
+        OVERDUE: (5.0, datetime.min.replace(tzinfo=UTC), "", 1000),
+        NEXT_DUE: (["wake", "followup"],),
+    }
+    for query, arguments in queries.items():
+        rows = await connection.fetch(f"EXPLAIN (ANALYZE) {query}", *arguments)
+        scans = [row[0] for row in rows if "Seq Scan" in row[0] and "never executed" not in row[0]]
+        assert scans == []
+    await connection.close()

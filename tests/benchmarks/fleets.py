@@ -33,7 +33,7 @@ from wakefold_shell.fleet import sweeps, tables, tails
 from wakefold_shell.fleet.bulk_creates import NewSession
 from wakefold_shell.fleet.clients import Fleet, open_fleet
 from wakefold_shell.fleet.databases import Connection, connect
-from wakefold_shell.fleet.schema import find_queue, init_schema
+from wakefold_shell.fleet.schema import NEXT_DUE, find_queue, init_schema
 from wakefold_shell.fleet.tables import name_key
 from wakefold_shell.fleet.transactions import WAKE
 
@@ -264,10 +264,10 @@ def _list_queries(connection: Connection) -> dict[str, tuple[str, tuple[object, 
         ),
         "visit: read": (tails._STATE, (key,)),  # noqa: SLF001 - the very text
         "visit: arm": (tables.WRITE_WAKE, (key, datetime.now(UTC))),
-        "sweep": (sweeps._OVERDUE, (5.0, datetime.min.replace(tzinfo=UTC), "", 1000)),  # noqa: SLF001 - as above
+        "sweep": (sweeps.OVERDUE, (5.0, datetime.min.replace(tzinfo=UTC), "", 1000)),
         "queue: take jobs": (dequeue.sql, dequeue.args),
         "queue: is something due": (queue.build_has_eligible_queued_work(), (kinds,)),
-        "queue: when is the next due": (queue.build_next_deferred_eta_query(), (kinds,)),
+        "queue: when is the next due": (NEXT_DUE, (kinds,)),
     }
 
 

@@ -5,6 +5,7 @@ Ours and those of the queue (pgqueuer's own) lie in one schema, so that one tran
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 
 from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
@@ -14,6 +15,7 @@ from pgqueuer.adapters.persistence.qb import (
     QuerySchedulerBuilder,
 )
 from pgqueuer.domain.settings import DBSettings
+from pgqueuer.domain.types import QueueEntrypoint
 from pgqueuer.ports.driver import Driver
 from pgqueuer.queries import Queries
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
@@ -69,6 +71,16 @@ VERSION: Final = len(_MIGRATIONS)
 """The version of our tables, which the table `schema_version` keeps."""
 
 
+NEXT_DUE: Final = """
+    SELECT min(first.eta) AS eta FROM unnest($1::text[]) AS kind, LATERAL (
+        SELECT execute_after - now() AS eta FROM pgqueuer
+        WHERE entrypoint = kind AND status = 'queued' AND execute_after > now()
+        ORDER BY execute_after LIMIT 1
+    ) AS first
+"""
+"""How long until the queue's next job of some kinds is due."""
+
+
 class _QueueNames(DBSettings):
     """The queue's names: ours to say, whatever the environment of the process says."""
 
@@ -88,9 +100,18 @@ QUEUE_NAMES: Final = _QueueNames(db_schema=SCHEMA)
 """Where the queue's tables lie, and the channel on which it tells of jobs."""
 
 
+class _Queue(Queries):
+    """The queue, asked for its next instant kind by kind: else it sorts its whole backlog."""
+
+    async def next_deferred_eta(self, entrypoints: list[QueueEntrypoint]) -> timedelta | None:
+        rows = await self.driver.fetch(NEXT_DUE, entrypoints)
+        eta = rows[0]["eta"]
+        return eta if isinstance(eta, timedelta) else None
+
+
 def find_queue(driver: Driver) -> Queries:
     """The queue, by a connection or a pool of them."""
-    return Queries(
+    return _Queue(
         driver,
         QueryBuilderEnvironment(QUEUE_NAMES),
         QueryQueueBuilder(QUEUE_NAMES),

@@ -20,16 +20,20 @@ GRACE_SECONDS: Final = 5.0
 """How late a wake must be to be overdue: until then its job is on its way."""
 
 _PAGE_ROWS: Final = 1000
-_OVERDUE: Final = """
+# By `statement_timestamp`, which an index can be asked for, as it cannot for a clock that moves on.
+OVERDUE: Final = """
     SELECT session_id, next_seq, wake_at, floor(extract(epoch FROM wake_at) * 1000)::bigint AS wake_ms
     FROM session_wake JOIN session USING (session_id)
-    WHERE wake_at < clock_timestamp() - make_interval(secs => $1) AND (wake_at, session_id) > ($2, $3)
+    WHERE wake_at < statement_timestamp() - make_interval(secs => $1)
+        AND (wake_at, session_id) > ($2, $3)
         AND session_id NOT IN (
             SELECT regexp_replace(convert_from(payload, 'UTF8'), ':[^:]*$', '')
             FROM pgqueuer WHERE status = 'failed' AND payload IS NOT NULL
         )
     ORDER BY wake_at, session_id LIMIT $4
 """
+"""Sessions that are overdue, a page of them after another."""
+
 # Of several held jobs of one name one is enough, and none where another one is queued already.
 _FORGET: Final = """
     DELETE FROM pgqueuer AS held WHERE status = 'failed' AND EXISTS (
@@ -46,7 +50,7 @@ async def sweep_overdue(pool: Pool, grace_seconds: float = GRACE_SECONDS) -> int
         while True:
             async with pool.acquire() as pooled:
                 connection = cast("Connection", pooled)
-                rows = await connection.fetch(_OVERDUE, grace_seconds, *last, _PAGE_ROWS)
+                rows = await connection.fetch(OVERDUE, grace_seconds, *last, _PAGE_ROWS)
                 if not rows:
                     return found
                 names = [name_wake(row["session_id"], row["next_seq"]) for row in rows]
