@@ -32,19 +32,7 @@ from wakefold_shell.stores.logs import PARSED_TYPES
 from wakefold_shell.stores.outboxes import list_given
 from wakefold_shell.stores.rows import read_row
 
-_WORKER: Final = """
-import sys
-import anyio
-from wakefold_shell.fleet.clients import DEFAULT_POLICY
-from wakefold_shell.fleet.workers import Worker
-from wakefold_shell.hosts.callbacks import CallbackAgent
-
-async def take_turn(given):
-    await anyio.sleep(0.02)
-
-worker = Worker(sys.argv[1], DEFAULT_POLICY, lambda _: CallbackAgent(take_turn), concurrency=8)
-anyio.run(worker.run)
-"""
+_AGENT_SECONDS: Final = 0.02
 _CREATORS: Final = 8
 _REST_SECONDS: Final = 60.0
 
@@ -90,10 +78,10 @@ class Crew:
         """As many workers as are wanted; one that found no server when it began is begun again."""
         self.workers = [worker for worker in self.workers if worker.returncode is None]
         while len(self.workers) < self._size:
-            command = [sys.executable, "-c", _WORKER, self._dsn]
+            command = [sys.executable, "fleet_crew.py", self._dsn, str(_AGENT_SECONDS)]
             here = Path(__file__).parent
             quiet = subprocess.DEVNULL
-            worker = await anyio.open_process(command, cwd=here, stdout=None, stderr=quiet)
+            worker = await anyio.open_process(command, cwd=here, stdout=quiet, stderr=quiet)
             self.workers.append(worker)
 
     async def kill(self, random: Random) -> None:

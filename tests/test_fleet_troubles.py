@@ -288,8 +288,6 @@ def test_a_driver_that_lost_its_thread_begins_again_on_another_connection(fleet:
 
     with open_link(fleet) as link:
         before = link.run(name_backend)
-        with pytest.raises(
-            LostConnectionError, match="cannot switch to state 15"
-        ):
+        with pytest.raises(LostConnectionError, match="cannot switch to state 15"):
             link.run(confuse)
         assert link.run(name_backend) != before
