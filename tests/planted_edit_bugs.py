@@ -315,7 +315,7 @@ EDIT_BUGS = (
         "stated dispatches not counted",
         OwnShell,
         (law.check_guard_holds, law.check_admission, law.check_reaper_has_been),
-        replacing(wakeups, "_is_dispatch", count_version_1),
+        replacing(wakeups, "is_wakeup", count_version_1),
         weather="calendar",
         seeds=1,
     ),
