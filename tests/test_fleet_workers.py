@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -91,6 +92,15 @@ async def test_a_reminder_is_delivered_at_its_time_and_its_turn_written(fleet: s
     taken = await ask(fleet, "SELECT reminder_id, taken_seq FROM followup")
     assert taken == [('"schedule-1"', 6)]
     assert await ask(fleet, JOBS) == []
+
+
+async def test_a_view_says_that_a_cold_session_is_woken(fleet: str) -> None:
+    async with peopled(fleet, "s") as sessions:
+        made: Any = ok(await sessions.call("s", "schedule_create", reminder(every_seconds=300)))
+        edit = {"id": made["id"], "title": "tea"}
+        edited: Any = ok(await sessions.call("s", "schedule_update", edit))
+        (listed,) = cast("list[Any]", ok(await sessions.call("s", "schedule_list", {})))
+    assert [view["deliveryMode"] for view in (made, edited, listed)] == ["host"] * 3
 
 
 async def test_wakes_are_named_by_where_the_log_ends(fleet: str) -> None:

@@ -25,7 +25,7 @@ from wakefold.edit_requests import (
     read_update_request,
     wants_zone,
 )
-from wakefold.events import SCHEDULE_CHANGE, Change, Create, Delete, Event, Json, encode_change
+from wakefold.events import SCHEDULE_CHANGE, Change, Create, Delete, Event, Json, Record, encode_change
 from wakefold.guard import Guard, Refusal, admit, find_not_before
 from wakefold.guard_reports import refusal_value
 from wakefold.implied_zones import NO_ZONE, RequestZone, find_request_zone
@@ -50,7 +50,7 @@ from wakefold.requests import (
     build_record,
     read_create_request,
 )
-from wakefold.views import encode_view, list_views, view_record
+from wakefold.views import DeliveryMode, encode_view, list_views, view_record
 
 _Value = TypeVar("_Value")
 
@@ -118,6 +118,7 @@ def open_call(
     guard: Guard | None = None,
     now_ms: int = 0,
     protocol: Literal[1, 2] = 2,
+    delivery_mode: DeliveryMode = "session-local",
 ) -> Result[Callable[[], Program], Rejection | Refusal]:
     """The program of a call, or the refusal that needs no queue; `arguments` is parsed JSON.
 
@@ -135,13 +136,14 @@ def open_call(
             read = read_create_request(arguments)
             if protocol == 1:
                 read = read.alt(_narrow)
-            return read.map(lambda request: lambda: _run(_create(request)))
+            return read.map(lambda request: lambda: _run(_create(request, delivery_mode)))
         case "schedule_list":
             if arguments != {}:
                 return Failure(InvalidSelector(keys=_list_keys(arguments), wanted="nothing"))
-            return Success(lambda: _run(_list()))
+            return Success(lambda: _run(_list(delivery_mode)))
         case "schedule_update":
-            return read_update_request(arguments).map(lambda request: lambda: _run(_update(request)))
+            asked = read_update_request(arguments)
+            return asked.map(lambda request: lambda: _run(_update(request, delivery_mode)))
         case "schedule_delete":
             fields: Json = arguments if isinstance(arguments, dict) else {}
             schedule_id = fields.get("id")
@@ -204,7 +206,7 @@ def _run(body: _Body[object]) -> Program:
         return Failure(stop.rejection)
 
 
-def _create(request: CreateRequest) -> _Body[object]:
+def _create(request: CreateRequest, delivery_mode: DeliveryMode) -> _Body[object]:
     ledger = _read((yield from _confirm("create", None)))
     zone = (yield from _find_zone()) if wants_zone(request) else NO_ZONE
     now_ms = yield from _sample()
@@ -212,19 +214,19 @@ def _create(request: CreateRequest) -> _Body[object]:
     yield from _append(Create(schedule=record))
     ledger = _read((yield from _confirm("create", record.id)))
     now_ms = yield from _sample()
-    return encode_view(view_record(record, now_ms, ledger.profile, ledger.last_accepted_at_ms))
+    return _view(record, ledger, now_ms, delivery_mode)
 
 
-def _list() -> _Body[object]:
+def _list(delivery_mode: DeliveryMode) -> _Body[object]:
     confirmed = yield from _confirm("list", None)
     ledger = _read(confirmed)
     now_ms = yield from _sample()
     guard = confirmed.guard
     not_before_ms = None if guard is None else find_not_before(guard, now_ms)
-    return [encode_view(view) for view in list_views(ledger, now_ms, not_before_ms)]
+    return [encode_view(view) for view in list_views(ledger, now_ms, not_before_ms, delivery_mode)]
 
 
-def _update(request: UpdateRequest) -> _Body[object]:
+def _update(request: UpdateRequest, delivery_mode: DeliveryMode) -> _Body[object]:
     ledger = _read((yield from _confirm("update", request.id)))
     zone = (yield from _find_zone()) if wants_zone(request) else NO_ZONE
     now_ms = yield from _sample()
@@ -239,7 +241,14 @@ def _update(request: UpdateRequest) -> _Body[object]:
     record = find_active(ledger, request.id)
     if record is None:  # it has been edited, and somebody has ended it since
         record = evolve(before, written).unwrap().records[request.id]
-    return encode_view(view_record(record, now_ms, ledger.profile, ledger.last_accepted_at_ms))
+    return _view(record, ledger, now_ms, delivery_mode)
+
+
+def _view(record: Record, ledger: Ledger, now_ms: int, delivery_mode: DeliveryMode) -> Json:
+    batch_ms = ledger.last_accepted_at_ms
+    return encode_view(
+        view_record(record, now_ms, ledger.profile, batch_ms, delivery_mode=delivery_mode)
+    )
 
 
 def _delete(schedule_id: str) -> _Body[object]:

@@ -20,6 +20,10 @@ NEXT_WORD: Final = "next-external-word"
 """What stands in `heldUntil` where no instant ends the hold."""
 
 
+DeliveryMode = Literal["session-local", "host"]
+"""What wakes a cold session: nothing without a runner of its own, or whoever is free (a fleet)."""
+
+
 class View(Struct, frozen=True):
     """A record as of an instant.
 
@@ -31,7 +35,7 @@ class View(Struct, frozen=True):
     record: Record
     state: Literal["scheduled", "overdue", "paused"]
     delivery_not_before_ms: int | None = None
-    delivery_mode: Literal["session-local"] = "session-local"
+    delivery_mode: DeliveryMode = "session-local"
     held_until_ms: int | None = None
 
 
@@ -41,12 +45,13 @@ def view_record(
     profile: Profile,
     last_accepted_at_ms: int | None,
     not_before_ms: int | None = None,
+    delivery_mode: DeliveryMode = "session-local",
 ) -> View:
     """One record as of `now_ms`, given the last recurring batch of its session and a hold, if any."""
     if record.standing.paused:
-        return View(record=record, state="paused")
+        return View(record=record, state="paused", delivery_mode=delivery_mode)
     if now_ms < find_due(record):
-        return View(record=record, state="scheduled")
+        return View(record=record, state="scheduled", delivery_mode=delivery_mode)
     gate_ms = find_gate(profile, last_accepted_at_ms)
     held = (
         is_recurring(record) and gate_ms is not None and now_ms < gate_ms and is_representable(gate_ms)
@@ -55,14 +60,22 @@ def view_record(
         record=record,
         state="overdue",
         delivery_not_before_ms=gate_ms if held else None,
+        delivery_mode=delivery_mode,
         held_until_ms=not_before_ms,
     )
 
 
-def list_views(ledger: Ledger, now_ms: int, not_before_ms: int | None = None) -> tuple[View, ...]:
+def list_views(
+    ledger: Ledger,
+    now_ms: int,
+    not_before_ms: int | None = None,
+    delivery_mode: DeliveryMode = "session-local",
+) -> tuple[View, ...]:
     """All active records as of `now_ms`, in create order; none goes before `not_before_ms` (a hold)."""
     return tuple(
-        view_record(record, now_ms, ledger.profile, ledger.last_accepted_at_ms, not_before_ms)
+        view_record(
+            record, now_ms, ledger.profile, ledger.last_accepted_at_ms, not_before_ms, delivery_mode
+        )
         for record in list_active(ledger)
     )
 

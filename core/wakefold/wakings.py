@@ -125,7 +125,7 @@ def call_tool(
     waking: Waking, tool: ToolName, arguments: object, protocol: Literal[1, 2] = 2
 ) -> tuple[Waking, ToolAnswer]:
     """What a tool answers and appends. It is true only once the batch is durable."""
-    opened = open_call(tool, arguments, waking.guard, waking.now_ms, protocol)
+    opened = open_call(tool, arguments, waking.guard, waking.now_ms, protocol, "host")
     return either(
         opened,
         lambda begin: _run(waking, begin(), waking.guard),
