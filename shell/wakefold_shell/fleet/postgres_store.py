@@ -33,8 +33,9 @@ from wakefold_shell.fleet.tables import (
     write_wake,
 )
 from wakefold_shell.stores.journals import Journal
-from wakefold_shell.stores.lines import BEGINNING, LINE_BYTES_MAX, NO_OFFSET, Cursor, Note, Place
+from wakefold_shell.stores.lines import BEGINNING, LINE_BYTES_MAX, Cursor, Note, Place
 from wakefold_shell.stores.logs import StaleWriterError
+from wakefold_shell.stores.sources import count_rows
 from wakefold_shell.stores.transaction_store import TransactionStore
 
 _CREATE: Final = "create it first, or import it with 'wakefold fleet import'"
@@ -53,17 +54,8 @@ class PostgresSource:
         self, line_bytes_max: int, cursor: Cursor, note: Note | None = None
     ) -> Iterator[bytes]:
         """All lines behind a cursor; a database has no torn ones."""
-        cursor.offset_bytes = NO_OFFSET
         lines = self._list_lines(cursor.start, MAX_SAFE_INTEGER, line_bytes_max)
-        for number, line in enumerate(lines, cursor.number + 1):
-            if note is not None:
-                note(line)
-            if len(line) > line_bytes_max + 1:
-                problem = f"the line is longer than {line_bytes_max} bytes"
-                remedy = "raise --line-bytes-max if it is meant to be"
-                raise JournalError(self._path, problem, remedy, line=number)
-            cursor.number = number
-            yield line
+        yield from count_rows(self._path, lines, line_bytes_max, cursor, note)
 
     def read_prefix(self, end: Place) -> Iterator[bytes]:
         """The lines before a place, as a journal file has them."""

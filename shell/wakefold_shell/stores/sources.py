@@ -7,13 +7,13 @@ refuses to know what the lines mean.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from wakefold_shell.errors import JournalError, explain_os_error
-from wakefold_shell.stores.lines import Cursor, Note, Place, is_compressed, read_lines
+from wakefold_shell.stores.lines import NO_OFFSET, Cursor, Note, Place, is_compressed, read_lines
 
 _PIECE_BYTES: Final = 1024 * 1024
 
@@ -78,6 +78,25 @@ class FileSource:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def count_rows(
+    path: Path, lines: Iterable[bytes], line_bytes_max: int, cursor: Cursor, note: Note | None
+) -> Iterator[bytes]:
+    """The lines that a database gives, each with its LF, as a source reads them: none is torn.
+
+    The cursor follows, `note` hears each, and one that is too long is a `JournalError`.
+    """
+    cursor.offset_bytes = NO_OFFSET
+    for number, line in enumerate(lines, cursor.number + 1):
+        if note is not None:
+            note(line)
+        if len(line) > line_bytes_max + 1:
+            problem = f"the line is longer than {line_bytes_max} bytes"
+            remedy = "raise --line-bytes-max if it is meant to be"
+            raise JournalError(path, problem, remedy, line=number)
+        cursor.number = number
+        yield line
 
 
 @contextmanager

@@ -15,9 +15,10 @@ from typing import Final
 from wakefold.instants import MAX_SAFE_INTEGER
 from wakefold.json_text import format_json
 from wakefold_shell.errors import JournalError
-from wakefold_shell.stores.lines import BEGINNING, NO_OFFSET, Cursor, Note, Place
+from wakefold_shell.stores.lines import BEGINNING, Cursor, Note, Place
 from wakefold_shell.stores.outboxes import OUTBOX_TYPES, find_taken, list_given
 from wakefold_shell.stores.rows import read_header, read_row
+from wakefold_shell.stores.sources import count_rows
 
 BUSY_SECONDS: Final = 10.0
 """How long another process's transaction is waited for."""
@@ -62,17 +63,9 @@ class TableSource:
         self, line_bytes_max: int, cursor: Cursor, note: Note | None = None
     ) -> Iterator[bytes]:
         """All lines behind a cursor; a database has no torn ones."""
-        cursor.offset_bytes = NO_OFFSET
+        lines = self._list_lines(cursor.start)
         with refusals(self._path):
-            for number, line in enumerate(self._list_lines(cursor.start), cursor.number + 1):
-                if note is not None:
-                    note(line)
-                if len(line) > line_bytes_max + 1:
-                    problem = f"the line is longer than {line_bytes_max} bytes"
-                    remedy = "raise --line-bytes-max if it is meant to be"
-                    raise JournalError(self._path, problem, remedy, line=number)
-                cursor.number = number
-                yield line
+            yield from count_rows(self._path, lines, line_bytes_max, cursor, note)
 
     def read_prefix(self, end: Place) -> Iterator[bytes]:
         """The lines before a place, as a journal file has them."""
