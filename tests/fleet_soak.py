@@ -92,7 +92,7 @@ class Crew:
         await self.fill()
 
     async def end(self) -> None:
-        """An orderly end of all."""
+        """The end of all."""
         for worker in self.workers:
             worker.kill()
             await worker.wait()

@@ -52,8 +52,7 @@ async def raise_storm(dsn: str, sessions: int, wakes: int, workers: int) -> Stor
         (row,) = await ask(dsn, "SELECT count(*) FROM pgqueuer WHERE execute_after < now()")
         return row == (0,)
 
-    async with staffed(dsn, workers) as crew:
-        await crew.fill()
+    async with staffed(dsn, workers):
         await until(is_over, 600)
     (row,) = await ask(
         dsn,

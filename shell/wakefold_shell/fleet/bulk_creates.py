@@ -8,7 +8,7 @@ that is there already.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from msgspec import Struct
@@ -21,12 +21,10 @@ from wakefold.wakeups import RESET_KINDS
 from wakefold.wakings import call_tool, open_waking, plan_look
 from wakefold_shell.fleet.databases import Connection
 from wakefold_shell.fleet.schema import find_queue
-from wakefold_shell.fleet.tables import Line, encode_lines, name_key, read_now_ms
+from wakefold_shell.fleet.tables import Line, encode_lines, name_key, read_instant, read_now_ms
 from wakefold_shell.fleet.tails import Policy
 from wakefold_shell.fleet.transactions import WAKE, find_priority, name_wake
 from wakefold_shell.stores.rows import Header, encode_header
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 _SESSIONS: Final = """
     INSERT INTO session (session_id, header, next_seq)
@@ -122,7 +120,7 @@ async def _arm(connection: Connection, new: Sequence[_Begun], now_ms: int) -> No
     await connection.execute(
         _WAKES,
         [one.key for one, _ in due],
-        [_EPOCH + timedelta(milliseconds=wake_at_ms) for _, wake_at_ms in due],
+        [read_instant(wake_at_ms) for _, wake_at_ms in due],
     )
     names = [name_wake(one.key, len(one.lines)) for one, _ in due]
     await find_queue(AsyncpgDriver(connection)).enqueue(

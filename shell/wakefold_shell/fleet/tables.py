@@ -54,6 +54,11 @@ def name_key(session_id: str) -> str:
     return format_json(session_id)
 
 
+def read_instant(at_ms: int) -> datetime:
+    """An instant (epoch ms) as PostgreSQL takes one, to the millisecond."""
+    return _EPOCH + timedelta(milliseconds=at_ms)
+
+
 def encode_lines(events: Sequence[Event]) -> list[Line]:
     """Events as lines of the journal."""
     return [Line(encode_line(encode_event(event)).removesuffix(b"\n"), event) for event in events]
@@ -190,7 +195,7 @@ async def write_wake(connection: Connection, key: str, wake_at_ms: int | None) -
     if wake_at_ms is None:
         await connection.execute("DELETE FROM session_wake WHERE session_id = $1", key)
         return False
-    status = await connection.execute(WRITE_WAKE, key, _EPOCH + timedelta(milliseconds=wake_at_ms))
+    status = await connection.execute(WRITE_WAKE, key, read_instant(wake_at_ms))
     return status.endswith(" 1")
 
 
