@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from contextlib import redirect_stdout
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser
+from typer.core import TyperGroup
 
 from wakefold.calendar_rules import CronRule, WeeklyRule
 from wakefold.edits import Changes, NewRule, Snooze, StatedDispatch, Update
@@ -36,6 +40,7 @@ from wakefold.signals import Signal
 from wakefold.tools import StepAnswer, ToolStep
 from wakefold_laws.conformance import SKIPPED_TAGS
 from wakefold_laws.laws import list_laws
+from wakefold_shell.cli.commands import COMMANDS, load_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -75,8 +80,14 @@ def run_console(example: Example) -> None:
         assert done.stdout == expected, command
 
 
+def check_json(example: Example) -> None:
+    """A JSON block can be read as it stands."""
+    json.loads(example.parsed)
+
+
 SYBIL = Sybil(
     parsers=[
+        CodeBlockParser("json", check_json),
         CodeBlockParser("python", run_python),
         CodeBlockParser("text", compare_text),
         CodeBlockParser("console", run_console),
@@ -97,6 +108,56 @@ def test_what_a_page_shows_is_what_happens(
     for example in document.examples():
         example.evaluate()
     assert "printed" not in document.namespace, "the last block's output is not shown"
+
+
+RUN = {"python", "text", "console", "json"}
+"""Kinds of blocks that are run, compared or read above."""
+
+ELSEWHERE = {
+    "jsonl": "test_pipes.py",
+    "mermaid": "make_lifecycle_page.py",
+    "ini": "test_running_page.py",
+}
+"""Kinds of blocks that a module of the tests takes from the pages."""
+
+DIRECTIVES = {"{toctree}", "{eval-rst}"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_is_run_or_says_why_it_is_not(page: Path) -> None:
+    """No kind of block is passed over in silence, a misspelled one least of all."""
+    lines = page.read_text("utf-8").splitlines()
+    fences = [number for number, line in enumerate(lines) if line.lstrip().startswith(("```", "~~~"))]
+    for number in fences[::2]:
+        kind = lines[number].lstrip().removeprefix("```")
+        assert lines[number].startswith("```"), f"line {number + 1}: no parser sees this fence"
+        if kind not in RUN | ELSEWHERE.keys() | DIRECTIVES:
+            assert kind in {"sh", "nginx"}, f"line {number + 1}: {kind or 'no kind'}"
+            assert re.fullmatch(r"<!-- not run: .{10,} -->", lines[number - 1]), f"line {number + 1}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_command_that_is_not_run_could_be(page: Path) -> None:
+    """Its command and options exist."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    for line in "".join(blocks).splitlines():
+        for part in re.split(r"&&|;|[|]", line):
+            words = shlex.split(part, comments=True)
+            if words[:1] == ["wakefold"]:
+                require_command(words[1:])
+
+
+def require_command(words: list[str]) -> None:
+    """Find the command and each option before `--` in the command line itself."""
+    assert words[0] in COMMANDS
+    command = load_command(words[0], None)
+    if isinstance(command, TyperGroup):
+        assert words[1] in command.commands
+        command = command.commands[words[1]]
+    spellings = ((*option.opts, *option.secondary_opts) for option in command.params)
+    known = {"--help", *chain.from_iterable(spellings)}
+    for word in takewhile(lambda word: word != "--", words):
+        assert not word.startswith("-") or word in known, (command.name, word)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

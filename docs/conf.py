@@ -1,0 +1,173 @@
+"""The documentation as a site: `sphinx-build -W --keep-going docs build/site`.
+
+The pages are Markdown; the reference comes from docstrings, whose single backticks are literals, or
+links where a name of that spelling is documented. Whatever does not resolve is a warning, and each
+warning fails the build. Nothing is fetched: no font, no script, no inventory of another project.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections import Counter
+from collections.abc import Iterator
+from types import UnionType
+from typing import Any, Final, get_origin
+
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
+from sphinx.util.inspect import TypeAliasForwardRef
+
+import wakefold
+
+project = "wakefold"
+version = release = wakefold.__version__
+author = "the founders of wakefold"
+copyright = f"2026, {author}, MIT licence"  # noqa: A001 - Sphinx's name
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_site"]
+nitpicky = True
+nitpick_ignore_regex = [
+    # Other projects' names: their inventories would have to be fetched.
+    (r"py:.*", r"(?!wakefold).*\..*"),
+    (r"py:class", r"(Connection|HashTrieMap|Path|Pool|Strategy|UnsetType|datetime|timedelta)"),
+    # Variables of types, and what a module keeps to itself.
+    (r"py:class", r"(.*\.)?(_[A-Za-z]+|N)"),
+]
+suppress_warnings = ["ref.python"]  # a name that two modules have leads to one of them
+
+html_theme = "furo"
+html_title = f"wakefold {release}"
+html_copy_source = False
+html_show_sphinx = False
+
+myst_heading_anchors = 4
+copybutton_prompt_text = "$ "
+copybutton_only_copy_prompt_lines = True
+copybutton_copy_empty_lines = False
+
+add_module_names = False
+toc_object_entries = False  # thousands of names in each page's tree of contents cost minutes
+python_maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+
+_PACKAGES: Final = ("wakefold", "wakefold_shell", "wakefold_laws")
+_CODE: Final = re.compile(r"(?<![`\w:])`([^`]+)`(?![`\w])")
+
+
+def list_modules() -> Iterator[str]:
+    """The names of all modules of the project but those of the command line."""
+    for package in _PACKAGES:
+        yield package
+        for found in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+            if not found.name.startswith("wakefold_shell.cli"):
+                yield found.name
+
+
+def list_own_names(module: str) -> Iterator[tuple[str, object]]:
+    """The public names that a module defines itself, with what they stand for.
+
+    A constant or an alias of types does not know its home: it is where it is assigned.
+    """
+    source = inspect.getsource(importlib.import_module(module))
+    for name, value in vars(importlib.import_module(module)).items():
+        defined = rf"^(class |(async )?def )?{re.escape(name)}(\(|\[|:| =)"
+        if not name.startswith("_") and re.search(defined, source, re.MULTILINE):
+            yield name, value
+
+
+def _is_alias(module: str, name: str, value: object) -> bool:
+    """Whether a name stands for a type of others: a union, an annotated one, a declared alias."""
+    declared = vars(importlib.import_module(module)).get("__annotations__", {})
+    made = get_origin(value) is not None or isinstance(value, UnionType)
+    return declared.get(name) == "TypeAlias" or (made and not inspect.isclass(value))
+
+
+_OWN: Final = {
+    module: dict(list_own_names(module)) for module in list_modules() if module not in _PACKAGES
+}
+_FRONT: Final = {
+    f"{module}.{name}": f"wakefold.{name}"
+    for module, names in _OWN.items()
+    for name, value in names.items()
+    if getattr(wakefold, name, None) is value
+}
+
+
+def _spell(module: str, name: str) -> str:
+    """Under which full name a name is documented: at the front door if it is there."""
+    full = f"{module}.{name}"
+    return _FRONT.get(full, full)
+
+
+_HOMES: Final = [(name, _spell(module, name)) for module, names in _OWN.items() for name in names]
+_UNIQUE: Final = {
+    name: count for name, count in Counter(name for name, _ in _HOMES).items() if count == 1
+}
+_LINKS: Final = {name: full for name, full in _HOMES if name in _UNIQUE}
+
+# A union or an annotated number is shown by its own name, not by what it stands for.
+autodoc_type_aliases = {
+    name: _spell(module, name)
+    for module, names in _OWN.items()
+    for name, value in names.items()
+    if _is_alias(module, name, value) and name in _UNIQUE
+}
+# Sphinx 9.0 spells an alias within brackets by its repr, which is no type's name.
+TypeAliasForwardRef.__repr__ = lambda alias: f"~{alias.name}"  # type: ignore[method-assign]
+
+
+def _link(found: re.Match[str]) -> str:
+    """A link where one documented name is spelled so, else a literal; no plain word is a name."""
+    text = found[1]
+    if text in _LINKS and (text != text.lower() or "_" in text or hasattr(wakefold, text)):
+        return f":py:obj:`{text} <{_LINKS[text]}>`"
+    return f"``{text}``"
+
+
+def read_docstring(
+    _app: Sphinx, what: str, name: str, _value: object, _options: object, lines: list[str]
+) -> None:
+    """Single backticks become literals or links; the front door's constants have comments."""
+    if what == "data" and name in _FRONT.values():
+        home, _, short = next(full for full, front in _FRONT.items() if front == name).rpartition(".")
+        lines[:] = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", short), [])
+    lines[:] = _CODE.sub(_link, "\n".join(lines)).split("\n")
+
+
+def skip_member(
+    _app: Sphinx, what: str, name: str, value: object, _skip: bool, _options: object
+) -> bool | None:
+    """What stands at the front door is documented there alone."""
+    return True if what == "module" and getattr(wakefold, name, None) is value else None
+
+
+def find_alias(app: Sphinx, env: Any, node: Any, content: Any) -> Any:  # noqa: ANN401 - of docutils
+    """An alias in a signature is data, where Sphinx looks for a class."""
+    if node.get("refdomain") != "py" or node["reftype"] != "class":
+        return None
+    python = env.get_domain("py")
+    return python.resolve_xref(
+        env, node["refdoc"], app.builder, "obj", node["reftarget"], node, content
+    )
+
+
+def setup(app: Sphinx) -> None:
+    """Sphinx's own hook."""
+    app.add_lexer("mermaid", TextLexer)
+    app.add_lexer("jsonl", TextLexer)
+    app.connect("autodoc-process-docstring", read_docstring)
+    app.connect("autodoc-skip-member", skip_member)
+    app.connect("missing-reference", find_alias)

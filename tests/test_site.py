@@ -1,0 +1,208 @@
+"""The documentation as a site: it builds without a warning, is whole, stands alone, and is searched."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+from sphinx.util.inventory import InventoryFile
+
+import wakefold
+from report_browser import start_browser
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+DOCS: Final = ROOT / "docs"
+PACKAGES: Final = ("core/wakefold", "shell/wakefold_shell", "property_tests/wakefold_laws")
+COMMAND: Final = "sphinx-build -W --keep-going docs build/site"
+
+FAULTS: Final = {
+    "a page that is not there": ("[x](nowhere.md)", "nowhere.md"),
+    "a heading that is not there": ("[x](index.md#nowhere)", "nowhere"),
+    "a name that is not there": ("{py:func}`wakefold.unfold`", "wakefold.unfold"),
+    "a module that is not there": ("```{eval-rst}\n.. automodule:: wakefold.nowhere\n```", "nowhere"),
+    "a docstring that cannot be read": ("```{eval-rst}\n*open\n```", "Inline emphasis"),
+}
+
+
+def build(source: Path, scratch: Path) -> subprocess.CompletedProcess[str]:
+    """The documented command, for another place."""
+    command = COMMAND.split()[1:-2]
+    places = [str(source), str(scratch / "site"), "-q", "-d", str(scratch / "doctrees")]
+    return subprocess.run(
+        [sys.executable, "-m", "sphinx", *command, *places], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    scratch = tmp_path_factory.mktemp("site")
+    done = build(DOCS, scratch)
+    if done.returncode:
+        pytest.fail(done.stderr, pytrace=False)
+    return scratch / "site"
+
+
+@pytest.fixture(scope="module")
+def documented(site: Path) -> set[str]:
+    """The full names that the site's inventory has."""
+    inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="")
+    return {name for kind, names in inventory.data.items() if kind.startswith("py:") for name in names}
+
+
+def list_modules() -> Iterator[tuple[str, Path]]:
+    """The modules whose names the reference has: all but the command line's."""
+    for package in map(Path, PACKAGES):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT / package.parent).with_suffix("").parts
+            if path.stem != "__init__" and "cli" not in parts:
+                yield ".".join(parts), path
+
+
+def list_public_names(path: Path) -> Iterator[str]:
+    """What a module defines at its top, its private parts aside."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names = [name]
+            case ast.Assign(targets=targets):
+                names = [target.id for target in targets if isinstance(target, ast.Name)]
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names = [name]
+            case _:
+                names = []
+        yield from (name for name in names if not name.startswith("_"))
+
+
+def test_the_site_builds_without_a_warning_by_one_command(site: Path) -> None:
+    """The one that the README and the page of contents name."""
+    assert (site / "index.html").exists()
+    assert COMMAND in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_each_fault_fails_the_build_and_is_named(tmp_path: Path) -> None:
+    """A link, an anchor, a name, a module, a docstring; what is sound beside them is not named."""
+    source = tmp_path / "docs"
+    source.mkdir()
+    shutil.copy(DOCS / "conf.py", source)
+    sound = "# Index\n\n## Somewhere\n\n[there](index.md#somewhere)"
+    (source / "index.md").write_text("\n\n".join([sound, *(text for text, _ in FAULTS.values())]))
+    done = build(source, tmp_path)
+    assert done.returncode
+    for fault, (_, named) in FAULTS.items():
+        assert named in done.stderr, fault
+    assert "somewhere" not in done.stderr
+
+
+def test_a_page_that_nothing_leads_to_fails_the_build(tmp_path: Path) -> None:
+    """Whoever writes a page says where it stands."""
+    shutil.copy(DOCS / "conf.py", tmp_path)
+    (tmp_path / "index.md").write_text("# Index\n")
+    assert build(tmp_path, tmp_path / "built").returncode == 0
+    (tmp_path / "lonely.md").write_text("# Lonely\n")
+    done = build(tmp_path, tmp_path / "built")
+    assert done.returncode
+    assert "lonely.md" in done.stderr
+
+
+def test_every_module_stands_on_one_page_of_the_reference() -> None:
+    """A new module has to be given a place."""
+    text = "".join(path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md"))
+    placed = Counter(re.findall(r"^\.\. automodule:: (\S+)$", text, re.MULTILINE))
+    assert placed == Counter(name for name, _ in list_modules())
+
+
+def test_every_public_name_is_in_the_reference(documented: set[str]) -> None:
+    """Under the front door's name if it stands there, else under its module's."""
+    front = {f"wakefold.{name}" for name in wakefold.__all__}
+    assert front <= documented
+    names = {f"{module}.{name}" for module, path in list_modules() for name in list_public_names(path)}
+    missing = {
+        full for full in names - documented if f"wakefold.{full.rpartition('.')[2]}" not in front
+    }
+    assert missing == set()
+
+
+def test_every_page_asks_for_nothing_from_elsewhere(site: Path) -> None:
+    """No script, style, font or picture of another place."""
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        assert re.findall(r"<(?:script|img|iframe)[^>]+src=\"(?:https?:)?//[^\"]+", text) == [], page
+        assert re.findall(r"<link[^>]+href=\"(?:https?:)?//[^\"]+", text) == [], page
+    for style in site.rglob("*.css"):
+        assert re.findall(r"url\([\"']?(?:https?:)?//", style.read_text("utf-8")) == [], style
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """The site behind a web server on loopback."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site)) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        serving.join()
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        browser = start_browser(playwright)
+        yield browser.new_page()
+        browser.close()
+
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("way", ["http", "file"])
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("plan_next_wake", "reference/wakefold.html#wakefold.plan_next_wake"),
+        ("OwnerMachine", "reference/trials.html#wakefold_laws.owner_machine.OwnerMachine"),
+        ("webhook signature", "webhooks.html"),
+        ("daylight saving", "calendar.html"),
+    ],
+)
+def test_a_search_finds_names_and_pages(
+    words: str, first: str, way: str, site: Path, address: str, page: Page
+) -> None:
+    """Typed by hand, behind a server and from a file; nothing is asked elsewhere."""
+    base = address if way == "http" else site.as_uri()
+    asked: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{base}/index.html")
+    page.get_by_role("search").get_by_placeholder("Search").fill(words)
+    page.keyboard.press("Enter")
+    page.locator("#search-results li a").first.wait_for()
+    found = [link.get_attribute("href") or "" for link in page.locator("#search-results li a").all()]
+    assert first in [re.sub(r"(\.html)(#module-.*|\?.*)$", r"\1", link) for link in found[:3]], found
+    page.locator(f'#search-results a[href^="{first}"]').first.click()
+    page.wait_for_url(f"{base}/{first}*")
+    assert errors == []
+    assert all(url.startswith((base, "data:")) for url in asked), asked
+
+
+@pytest.mark.needs("chromium")
+def test_a_search_for_nothing_says_so(address: str, page: Page) -> None:
+    """A word that no page has."""
+    page.goto(f"{address}/search.html?q=xylophone")
+    page.get_by_text("did not match any documents").wait_for()
+    assert page.locator("#search-results li").count() == 0
