@@ -69,6 +69,7 @@ class Prevented(Struct, frozen=True, tag="prevented"):
     limit: Limit
 
 
+#: What an audit tells of: what is refused, a stop, a dispatch that is prevented.
 Finding = Refused | Stopped | Prevented
 
 

@@ -32,7 +32,9 @@ from wakefold.wakeups import (
 )
 from wakefold.zones import find_clock_instant, read_clock_minutes
 
+#: The codes of a refusal.
 RefusalCode = Literal["SCHEDULE_HOURLY_CAP", "SCHEDULE_TOO_FREQUENT"]
+#: The limits that end a loop: the streak, the day, the spacing.
 StopReason = Literal["consecutive", "per_day", "interval"]
 
 
@@ -57,7 +59,15 @@ class Refusal(Struct, frozen=True):
 def admit(
     wakeups: Wakeups, config: GuardConfig, tool: str, arguments: object, now_ms: int
 ) -> Refusal | None:
-    """Why a tool call is refused before it runs, if it is. Streak and day are not looked at."""
+    """Why a tool call is refused before it runs, if it is. Streak and day are not looked at.
+
+    :shape: the tool's name and its parsed JSON arguments in; any other tool passes, and so does what
+        cannot be read, which the tool itself refuses
+    :units: `now_ms` is epoch milliseconds UTC; a `Refusal` counts wakeups or seconds
+    :errors: none: a `Refusal` is a value, `None` admits (`SCHEDULE_HOURLY_CAP` is looked at before
+        `SCHEDULE_TOO_FREQUENT`)
+    :source: spec section 12; calendar.md section 3
+    """
     if tool not in ADMITTED_TOOLS:
         return None
     hour_ago_ms = now_ms - HOUR_MS
@@ -137,6 +147,12 @@ def reap(wakeups: Wakeups, ledger: Ledger, config: GuardConfig, now_ms: int) -> 
 
     Records that are too fast are deleted alone; where none is, all repeating records are. One-shots
     never are.
+
+    :shape: a `Stop` with the records to delete, or `None`
+    :units: `now_ms` is epoch milliseconds UTC; the numbers of a `Stop` are wakeups, and seconds for the
+        spacing
+    :errors: none: a `Stop` is a value; it deletes nothing itself
+    :source: spec section 12
     """
     day_start_ms = find_day_start(now_ms, config.day_boundary_offset_minutes)
     per_day = wakeups.count_since(day_start_ms)

@@ -16,6 +16,7 @@ from returns.result import Failure, Result, Success
 from wakefold.wakeups import RESET_KINDS
 from wakefold.zones import canonicalize_zone
 
+#: How a notice reaches the command that tells the owner.
 NotifyVia = Literal["argument", "stdin"]
 
 

@@ -74,11 +74,19 @@ from wakefold.wakes import (
     list_passed_over,
 )
 
+#: The owner as it stands after a signal, and the effects to perform, in order.
 Step = tuple[Owner, tuple[Effect, ...]]
 
 
 def advance(owner: Owner, signal: Signal) -> Step:  # noqa: C901, PLR0911, PLR0912 - one each
-    """The owner after one signal, and what to perform, in order. Total: no signal is an error."""
+    """The owner after one signal, and what to perform, in order. No signal is an error.
+
+    :shape: an owner and a `Signal` in, the next owner and a tuple of `Effect` out
+    :units: clock samples in signals and instants in effects are epoch milliseconds UTC, delays
+        milliseconds
+    :errors: none: what goes wrong outside comes in as a signal, what is wrong inside goes out as `Warn`
+    :source: spec section 8
+    """
     match signal:
         case Nudged():
             return _ask_run(owner)

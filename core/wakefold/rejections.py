@@ -82,8 +82,13 @@ class FrequencyTooHigh(Coded, frozen=True, tag="frequency_too_high"):
 class CorruptScheduleLog(Coded, frozen=True, tag="corrupt_schedule_log"):
     """The log's writer broke a rule; nothing partial is believed. Remedy: repair the named event.
 
-    `index` is the event's place in the log from 0 (its seq in a sound log), `None` where the fault
-    is no event's; `path` points into its data, as in `$.schedule.id`.
+    `index` is the event's place in the log (its seq in a sound log), `None` where the fault is no
+    event's; `path` points into its data, as in `$.schedule.id`.
+
+    :shape: `{code, message}` to a caller (`error_value`), the rest of it in the message
+    :units: `index` counts events from 0
+    :errors: none, it is one
+    :source: spec section 4
     """
 
     rule: LogRule
@@ -107,6 +112,12 @@ class InternalError(Coded, frozen=True, tag="internal_error"):
     """The program's own fault, or a log whose writer left a time zone that is none."""
 
 
+#: Why a request or a log is refused, closed: eleven codes.
+#:
+#: :shape: a union told apart by `code`; `error_value` makes JSON of one
+#: :units: fields that end in `_ms` are epoch milliseconds UTC, in `_seconds` whole seconds
+#: :errors: none, these are the errors
+#: :source: spec section 11
 Rejection = (
     InvalidPrompt
     | InvalidSelector
@@ -176,7 +187,14 @@ def shorten(value: object) -> str:
 
 
 def describe_rejection(rejection: Rejection) -> str:
-    """One sentence for people and models: what is wrong, and what to do instead."""
+    """One sentence for people and models: what is wrong, and what to do instead.
+
+    :shape: a rejection in, a sentence that ends in a full stop out; values in it are shortened JSON
+        text
+    :units: instants in it are canonical text, distances are seconds
+    :errors: none, it is total
+    :source: spec section 11
+    """
     match rejection:
         case InvalidPrompt():
             return "The prompt must be text that is more than white space."
@@ -209,7 +227,14 @@ def describe_rejection(rejection: Rejection) -> str:
 
 
 def error_value(rejection: Rejection) -> dict[str, object]:
-    """The value a tool answers with: `{code, message, ...}` in the key order of spec section 11."""
+    """The JSON object that a tool answers with, keys in that order.
+
+    :shape: `{code, message}`; `timezone_confirmation_required` adds `sessionTimeZone` and
+        `clientTimeZones`, `persistence_uncertain` `operation` and, once known, `id`
+    :units: none
+    :errors: none, it is total
+    :source: spec section 11
+    """
     value: dict[str, object] = {
         "code": rejection.code,
         "message": describe_rejection(rejection),

@@ -35,7 +35,13 @@ _NAME: Final = "wakefold-checkpoint"
 
 
 class Prefix(Struct, frozen=True):
-    """What a checkpoint was made of, as the holder of the log measures it; here it is only kept."""
+    """What a checkpoint was made of, as the holder of the log measures it; here it is only kept.
+
+    :shape: whatever tells one beginning of a log from another; `digest` is text
+    :units: `length_bytes` bytes, `lines` lines, both from 0
+    :errors: none when it is made, which checks nothing
+    :source: ours, docs/decisions/checkpoints.md
+    """
 
     session_id: str
     length_bytes: int
@@ -50,6 +56,7 @@ class Snapshot(Struct, frozen=True):
     prefix: Prefix
 
 
+#: Each way in which a written checkpoint is not believed.
 SnapshotRule = Literal[
     "not_a_checkpoint",
     "unknown_version",
@@ -130,7 +137,11 @@ _DECODER: Final = msgspec.json.Decoder(_Document)
 def encode_checkpoint(checkpoint: Checkpoint, prefix: Prefix) -> bytes:
     """A checkpoint with its version, its checksum, and what it was made of.
 
-    `ValueError` where a message that waits holds a number that no JSON text tells.
+    :shape: a line of ASCII with version and SHA-256, then JSON in UTF-8
+    :units: as in a checkpoint
+    :errors: raises `ValueError` where a message that waits holds a number that no JSON text tells, or
+        nests too deeply
+    :source: ours, docs/decisions/checkpoints.md
     """
     ledger, conversation = checkpoint.ledger, checkpoint.conversation
     counted = checkpoint.wakeups
@@ -178,7 +189,11 @@ def decode_checkpoint(
 ) -> Result[Snapshot, SnapshotFault]:
     """What was written down for a session and its ways of reading, or why it is not believed.
 
-    Without `reset_kinds` nobody asks by which words the wakeups were counted.
+    :shape: what `encode_checkpoint` gave, and what the checkpoint must be of; without `reset_kinds`
+        nobody asks by which words the wakeups were counted
+    :units: `seed_length` counts events from 0
+    :errors: `Failure` of a `SnapshotFault`, for any bytes; the whole log is read instead
+    :source: ours, docs/decisions/checkpoints.md
     """
     try:
         document = _read_document(content)

@@ -18,7 +18,9 @@ from wakefold.events import SCHEDULE_CHANGE, Event
 RESET_KINDS: Final = ("user", "a2a")
 """The kinds of source whose messages are external words, by default: human and coordinator."""
 
+#: An hour in milliseconds.
 HOUR_MS: Final = 3_600_000
+#: A day of 24 hours in milliseconds.
 DAY_MS: Final = 86_400_000
 
 KEPT_MS: Final = 8 * DAY_MS
@@ -92,6 +94,11 @@ def count_wakeups(
     """The wakeups in the events of a session's own suffix, the times of all of them kept.
 
     `before` are those of the events that went before these.
+
+    :shape: any events in, those of other types included; `Wakeups` out
+    :units: `dispatch_times_ms` are epoch milliseconds UTC, the rest counts wakeups
+    :errors: none: only `data.operation` and `data.source.kind` are looked at
+    :source: spec section 12
     """
     streak, highest = before.consecutive, before.max_consecutive
     times_ms = list(before.dispatch_times_ms)
