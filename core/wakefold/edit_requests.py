@@ -142,8 +142,9 @@ def make_edit(
     :shape: an `Edit` to append, or `Unchanged` with `schedule_not_found`, `schedule_ended` or
         `schedule_conflict`, which are values and no errors
     :units: `now_ms` is epoch milliseconds UTC
-    :errors: `Failure` of `invalid_rule` (a snooze out of its range, options that leave no occurrence),
-        `invalid_time_zone`, `timezone_confirmation_required`, `not_future` or `time_out_of_range`
+    :errors: `Failure` of `invalid_rule` (no such time, a snooze out of its range, options that do not
+        go together or leave no occurrence), `invalid_time_zone`, `timezone_confirmation_required`,
+        `not_future` or `time_out_of_range`
     :source: calendar.md section 3
     """
     record = find_active(ledger, request.id)

@@ -13,6 +13,13 @@ from wakefold.edits import Skip, StatedDispatch
 from wakefold.events import Dispatch
 from wakefold.records import CalendarRecord
 
+#: What an owner warns of.
+#:
+#: :shape: text; all but `idle_wait_failed`, `preflight_failed`, `followup_failed` and `barrier_failed`
+#:     fault the owner for good
+#: :units: none
+#: :errors: none, these tell of them
+#: :source: spec section 8
 WarningKind = Literal[
     "owner_failed",
     "idle_wait_failed",
@@ -22,7 +29,6 @@ WarningKind = Literal[
     "append_failed",
     "barrier_failed",
 ]
-"""What an owner warns of."""
 
 
 class TakeTurn(Struct, frozen=True, tag=True):
@@ -58,7 +64,7 @@ class Flush(Struct, frozen=True, tag=True):
 class Arm(Struct, frozen=True, tag=True):
     """Set the timer, once, to `delay_ms` from now.
 
-    :shape: `until_ms` is what it is for; answer `Nudged`
+    :shape: `{type: "Arm", untilMs, delayMs}` over a pipe, `until_ms` is what it is for; answer `Nudged`
     :units: `until_ms` epoch milliseconds UTC, `delay_ms` milliseconds from 0 to 2,147,483,647
     :errors: an exception is `Broke`
     :source: spec sections 7 and 8
@@ -93,8 +99,9 @@ class HandOver(Struct, frozen=True, tag=True):
 
     Without a message nothing is queued: what was too late is left out, and the changes say so.
 
-    :shape: `message` is a frame, `occurrences` are (id, occurrence) in its order; answer `HandedOver`,
-        `FollowupFailed` or `AppendFailed`
+    :shape: `{type: "HandOver", message, changes, occurrences}` over a pipe; `message` is a frame,
+        `occurrences` are (id, occurrence) in its order; answer `HandedOver`, `FollowupFailed` or
+        `AppendFailed`
     :units: occurrences are epoch milliseconds UTC
     :errors: `FollowupFailed` where nothing was queued, `AppendFailed` where the message may be queued
     :source: spec section 8; calendar.md section 3
@@ -128,7 +135,7 @@ class AwaitIdle(Struct, frozen=True, tag=True):
 class Warn(Struct, frozen=True, tag=True):
     """Tell the operator.
 
-    :shape: `kind` is a word of `WarningKind`; no answer
+    :shape: `{type: "Warn", kind}` over a pipe; no answer
     :units: none
     :errors: an exception is `Broke`
     :source: spec section 8
@@ -142,7 +149,7 @@ class PassOver(Struct, frozen=True, tag=True):
 
     Each is told once in the life of an owner; nothing else waits for it.
 
-    :shape: the records as the ledger has them; no answer
+    :shape: `{type: "PassOver", records}` over a pipe; no answer
     :units: targets are epoch milliseconds UTC
     :errors: an exception is `Broke`
     :source: spec section 8; calendar.md section 2
@@ -163,7 +170,8 @@ class Disposed(Struct, frozen=True, tag=True):
 
 #: What an owner can order, closed.
 #:
-#: :shape: a union; `type` tells its members apart over a pipe
+#: :shape: a union; over a pipe each is an object with its name as `type` and its fields in lower camel
+#:     case
 #: :units: instants are epoch milliseconds UTC, delays milliseconds
 #: :errors: none; how an effect went comes back as a `Signal`
 #: :source: spec section 8; ours, docs/writing-a-shell.md

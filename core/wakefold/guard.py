@@ -61,8 +61,8 @@ def admit(
 ) -> Refusal | None:
     """Why a tool call is refused before it runs, if it is. Streak and day are not looked at.
 
-    :shape: the tool's name and its parsed JSON arguments in; any other tool passes, and so does what
-        cannot be read, which the tool itself refuses
+    :shape: the tool's name and its parsed JSON arguments in; any other tool passes, and a spacing that
+        cannot be read is the tool's to refuse
     :units: `now_ms` is epoch milliseconds UTC; a `Refusal` counts wakeups or seconds
     :errors: none: a `Refusal` is a value, `None` admits (`SCHEDULE_HOURLY_CAP` is looked at before
         `SCHEDULE_TOO_FREQUENT`)

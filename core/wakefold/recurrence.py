@@ -22,7 +22,8 @@ class Profile(Struct, frozen=True):
 
     `batch_distance_ms` is the least distance between two batches; `None` means that there is no gate.
 
-    :shape: `name` is one of `seed` and `published`; checkpoints and pipes spell a profile by it
+    :shape: `{name, batch_distance_ms}` in a checkpoint, the name alone (`seed`, `published`) over a
+        pipe and in options
     :units: `batch_distance_ms` in milliseconds
     :errors: none when it is made, which checks nothing
     :source: ours, docs/decisions/profiles.md

@@ -44,7 +44,8 @@ class TurnCame(Struct, frozen=True, tag=True):
 class Recorded(Struct, frozen=True, tag=True):
     """An event has entered the log, whoever wrote it.
 
-    :shape: one event of the log, at the place where the ledger stands
+    :shape: `{type: "Recorded", event}` over a pipe; the event stands at the place that the ledger has
+        come to
     :units: of an `Event`
     :errors: none: a change that may not follow makes the log corrupt, and the next run warns of it
     :source: spec section 8
@@ -66,7 +67,7 @@ class LogLost(Struct, frozen=True, tag=True):
 class Flushed(Struct, frozen=True, tag=True):
     """The barrier is acknowledged; `now_ms` is a fresh clock sample.
 
-    :shape: answers `Flush`
+    :shape: `{type: "Flushed", nowMs}` over a pipe; answers `Flush`
     :units: `now_ms` is epoch milliseconds UTC
     :errors: none when it is made, which checks nothing
     :source: spec section 8
@@ -88,7 +89,7 @@ class FlushRefused(Struct, frozen=True, tag=True):
 class ClaimGranted(Struct, frozen=True, tag=True):
     """The host's idle phase is held; `now_ms` is a fresh clock sample.
 
-    :shape: answers `Claim`
+    :shape: `{type: "ClaimGranted", nowMs}` over a pipe; answers `Claim`
     :units: `now_ms` is epoch milliseconds UTC
     :errors: none when it is made, which checks nothing
     :source: spec section 8
@@ -190,7 +191,7 @@ class DisposeAsked(Struct, frozen=True, tag=True):
 class StopTold(Struct, frozen=True, tag=True):
     """The operator has been told of a stop by the guard.
 
-    :shape: the key of the stop, so that it is told once
+    :shape: `{type: "StopTold", key}` over a pipe, the key of the stop, so that it is told once
     :units: of a `StopKey`
     :errors: none when it is made, which checks nothing
     :source: spec section 12
@@ -201,7 +202,8 @@ class StopTold(Struct, frozen=True, tag=True):
 
 #: What an owner can be told, closed.
 #:
-#: :shape: a union; `type` tells its members apart over a pipe
+#: :shape: a union; over a pipe each is an object with its name as `type` and its fields in lower camel
+#:     case
 #: :units: clock samples are epoch milliseconds UTC
 #: :errors: none: each says what has happened, a failure included
 #: :source: spec section 8; ours, docs/writing-a-shell.md

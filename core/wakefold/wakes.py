@@ -85,8 +85,8 @@ class SkipDue(Struct, frozen=True, tag="skip", tag_field="kind"):
 class Wait(Struct, frozen=True, tag="wait", tag_field="kind"):
     """Nothing may go now; look again at `until_ms` (`None`: nothing to wait for).
 
-    :shape: a `Decision` to do nothing
-    :units: `until_ms` is epoch milliseconds UTC
+    :shape: `{kind: "wait", untilMs}` over a pipe
+    :units: `until_ms` is epoch milliseconds UTC, past year 9999 where a hold waits for an external word
     :errors: none when it is made, which checks nothing
     :source: spec section 7
     """
@@ -145,7 +145,8 @@ def plan_next_wake(ledger: Ledger, now_ms: int, not_before_ms: int | None = None
     """When to call `decide_due` next; `None` if there is nothing to wait for.
 
     :shape: a `Wake`, or `None`
-    :units: `at_ms` is epoch milliseconds UTC, `delay_ms` milliseconds from 0 to 2,147,483,647
+    :units: `at_ms` is epoch milliseconds UTC, past year 9999 where a hold waits for an external word;
+        `delay_ms` milliseconds from 0 to 2,147,483,647
     :errors: none, it is total
     :source: spec section 7
     """

@@ -95,7 +95,7 @@ def format_local(instant_ms: int, zone: str) -> str:
     """A local reading for people.
 
     :shape: `2027-02-01 00:00:00 Europe/Amsterdam`
-    :units: `instant_ms` is epoch milliseconds UTC; the text shows whole seconds, cut off
+    :units: `instant_ms` is epoch milliseconds UTC; the text shows whole seconds, rounded down
     :errors: raises `ValueError` if there is no such zone or if the reading leaves years 1 to 9999
     :source: ours, docs/calendar.md; IANA tz database
     """
