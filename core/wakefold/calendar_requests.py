@@ -39,11 +39,11 @@ from wakefold.zones import canonicalize_zone
 #: The name of a calendar rule, in requests and in the log alike.
 CalendarKind = Literal["daily", "weekly", "cron"]
 
+#: The selectors of a request that are calendar rules.
 CALENDAR_KINDS: Final[tuple[CalendarKind, ...]] = ("daily", "weekly", "cron")
-"""The selectors of a request that are calendar rules."""
 
+#: For whoever asks of a rule everything but the zone that it leaves out.
 ANY_ZONE: Final = RequestZone(implied="UTC", session_time_zone="UTC")
-"""For whoever asks of a rule everything but the zone that it leaves out."""
 
 _Shaped = Result[Callable[[str], CalendarRule], Rejection]
 _KEYS: Final[dict[CalendarKind, frozenset[str]]] = {

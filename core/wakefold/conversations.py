@@ -37,11 +37,11 @@ USER_MESSAGE: Final = "user/message"
 #: What the agent answered.
 ASSISTANT_MESSAGE: Final = "assistant/message"
 
+#: The types of the events that `follow` reads; all others leave a conversation as it is.
 CONVERSATION_TYPES: Final = frozenset({INBOX_SPLICED, TURN_START, TURN_END, STEP_START, STEP_END})
-"""The types of the events that `follow` reads; all others leave a conversation as it is."""
 
+#: The source of a reminder's message, which is no external word by default.
 REMINDER_SOURCE: Final[Json] = {"kind": "plugin", "plugin": "tool-schedule"}
-"""The source of a reminder's message, which is no external word by default."""
 
 _REMINDER_PLUGINS: Final = ("tool-schedule", "schedule")  # ours, and the released package's
 _TARGET: Final = "next-turn"

@@ -13,8 +13,8 @@ from typing import Final, Literal
 from msgspec import Struct
 from returns.result import Failure, Result, Success
 
+#: The longest expression that is read.
 CHARACTERS_MAX: Final = 1_000
-"""The longest expression that is read."""
 
 #: The five fields, in the order of the text.
 CronField = Literal["minute", "hour", "day", "month", "weekday"]

@@ -39,8 +39,8 @@ class Delivery(Struct, frozen=True):
         return self.earlier_offers + (0 if self.outcome == "waiting" else 1)
 
 
+#: What is said of a dispatch of which no turn tells.
 UNKNOWN_DELIVERY: Final = Delivery("unknown", {})
-"""What is said of a dispatch of which no turn tells."""
 
 
 def trace_deliveries(events: Iterable[Event], seed_length: int = 0) -> dict[tuple[str, int], Delivery]:

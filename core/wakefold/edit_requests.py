@@ -53,8 +53,8 @@ from wakefold.requests import (
 )
 from wakefold.transitions import accept_edit
 
+#: Why nothing was changed, which is no error.
 UnchangedCode = Literal["schedule_not_found", "schedule_ended", "schedule_conflict"]
-"""Why nothing was changed, which is no error."""
 
 
 class Revision(Struct, frozen=True):

@@ -38,8 +38,8 @@ RefusalCode = Literal["SCHEDULE_HOURLY_CAP", "SCHEDULE_TOO_FREQUENT"]
 StopReason = Literal["consecutive", "per_day", "interval"]
 
 
+#: The tools that pass admission.
 ADMITTED_TOOLS: Final = frozenset({"schedule_create", "schedule_update"})
-"""The tools that pass admission."""
 
 
 class Refusal(Struct, frozen=True):
@@ -198,8 +198,8 @@ def find_not_before(guard: Guard, now_ms: int) -> int | None:
     return UNTIL_A_WORD if hold.until_ms is None else hold.until_ms
 
 
+#: An instant that never comes: there is nothing to wake for, an external word is the next activity.
 UNTIL_A_WORD: Final = MAX_INSTANT_MS + 1
-"""An instant that never comes: there is nothing to wake for, an external word is the next activity."""
 
 
 class Hold(Struct, frozen=True):

@@ -17,8 +17,8 @@ from wakefold.instants import read_safe_integer
 from wakefold.rejections import InternalError
 from wakefold.zones import canonicalize_zone
 
+#: What a session without a header zone is said to have.
 UNAVAILABLE: Final = "unavailable"
-"""What a session without a header zone is said to have."""
 
 
 class RequestZone(Struct, frozen=True):

@@ -10,14 +10,14 @@ from typing import Final, TypeGuard
 
 from whenever import Instant
 
+#: The largest integer that a double holds exactly, in either sign.
 MAX_SAFE_INTEGER: Final = 2**53 - 1
-"""The largest integer that a double holds exactly, in either sign."""
 
+#: 0001-01-01T00:00:00.000Z in epoch milliseconds.
 MIN_INSTANT_MS: Final = -62_135_596_800_000
-"""0001-01-01T00:00:00.000Z in epoch milliseconds."""
 
+#: 9999-12-31T23:59:59.999Z in epoch milliseconds.
 MAX_INSTANT_MS: Final = 253_402_300_799_999
-"""9999-12-31T23:59:59.999Z in epoch milliseconds."""
 
 # WhiteSpace and LineTerminator of ECMAScript; `str.strip` without arguments has another set.
 _WHITE_SPACE: Final = (

@@ -62,8 +62,8 @@ class Ledger(Struct, frozen=True, kw_only=True):
     last_accepted_at_ms: int | None = None
 
 
+#: The ledger of a log without events, under SEED.
 EMPTY: Final = Ledger()
-"""The ledger of a log without events, under SEED."""
 
 
 def fold(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+#: Each way in which a schedule stream can break spec sections 3, 4 and 9, and calendar.md.
 LogRule = Literal[
     "not_an_object",
     "wrong_keys",
@@ -42,8 +43,8 @@ LogRule = Literal[
     "not_too_late",
     "snoozed_to_target",
 ]
-"""Each way in which a schedule stream can break spec sections 3, 4 and 9, and calendar.md."""
 
+#: What each says to the log's writer, without place and id.
 LOG_SENTENCES: Final[dict[LogRule, str]] = {
     "not_an_object": "a schedule change must be a JSON object",
     "wrong_keys": "a key is missing or unknown",
@@ -78,4 +79,3 @@ LOG_SENTENCES: Final[dict[LogRule, str]] = {
     "not_too_late": "only an occurrence that is later than its grace can be skipped",
     "snoozed_to_target": "a snooze must end after the target",
 }
-"""What each says to the log's writer, without place and id."""

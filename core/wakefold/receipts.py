@@ -28,8 +28,8 @@ from wakefold.ledger import accept_dispatch
 from wakefold.rejections import CorruptScheduleLog, LogFault
 from wakefold.transitions import accept_edit
 
+#: What may follow on a create.
 _Following = Delete | Dispatch | Edit
-"""What may follow on a create."""
 
 
 class Receipt(Struct, frozen=True):

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from wakefold.calendar_rules import CalendarRule, find_rule_spacing
 
+#: What becomes of an occurrence that is too late: delivered all the same, or left out.
 Missed = Literal["latest", "skip"]
-"""What becomes of an occurrence that is too late: delivered all the same, or left out."""
 
 
 class Options(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -29,8 +29,8 @@ class Options(Struct, frozen=True, gc=False, omit_defaults=True):
     grace_seconds: int | None = None
 
 
+#: Nothing beside the rule.
 PLAIN: Final = Options()
-"""Nothing beside the rule."""
 
 
 class Standing(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -46,8 +46,8 @@ class Standing(Struct, frozen=True, gc=False, omit_defaults=True):
     snoozed_until_ms: int | None = None
 
 
+#: Nothing yet, since a create of version 1.
 FRESH: Final = Standing()
-"""Nothing yet, since a create of version 1."""
 
 #: Nothing yet, since a create of version 2.
 #:

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from wakefold.instants import MAX_INSTANT_MS
 
+#: The shortest fixed rate (spec section 3).
 MIN_EVERY_SECONDS: Final = 300
-"""The shortest fixed rate (spec section 3)."""
 
 
 class Profile(Struct, frozen=True):

@@ -16,8 +16,8 @@ from wakefold.json_text import format_json
 from wakefold.log_rules import LOG_SENTENCES, LogRule
 from wakefold.rule_faults import RuleFault, describe_rule_fault
 
+#: Which keys were wanted: a new reminder's, a change's, none, or what version 1 has words for.
 SelectorForm = Literal["create", "update", "nothing", "version_1"]
-"""Which keys were wanted: a new reminder's, a change's, none, or what version 1 has words for."""
 
 
 class Coded(Struct, frozen=True, tag_field="code"):
@@ -97,8 +97,8 @@ class CorruptScheduleLog(Coded, frozen=True, tag="corrupt_schedule_log"):
     schedule_id: str | None = None
 
 
+#: What a tool was about when the store did not acknowledge.
 Operation = Literal["create", "list", "update", "delete"]
-"""What a tool was about when the store did not acknowledge."""
 
 
 class PersistenceUncertain(Coded, frozen=True, tag="persistence_uncertain"):

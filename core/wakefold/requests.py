@@ -90,11 +90,11 @@ class CreateRequest(Struct, frozen=True):
     options: AskedOptions = NOTHING_ASKED
 
 
+#: The arguments that are rules.
 SELECTORS: Final = ("after_seconds", "at", "every_seconds", *CALENDAR_KINDS)
-"""The arguments that are rules."""
 
+#: The arguments that version 2 of the durable change is needed for.
 VERSION_2_NAMES: Final = frozenset({*CALENDAR_KINDS, *OPTION_NAMES})
-"""The arguments that version 2 of the durable change is needed for."""
 
 _CALENDARS: Final[dict[str, CalendarKind]] = {kind: kind for kind in CALENDAR_KINDS}
 

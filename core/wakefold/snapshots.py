@@ -28,8 +28,8 @@ from wakefold.recurrence import MIN_EVERY_SECONDS, Profile
 from wakefold.transitions import is_reachable
 from wakefold.wakeups import Wakeups
 
+#: The version of the format that is written, and the only one that is read.
 VERSION: Final = 2
-"""The version of the format that is written, and the only one that is read."""
 
 _NAME: Final = "wakefold-checkpoint"
 

@@ -98,6 +98,7 @@ VERSION_1_DEFINITIONS: Final = (
 
 _CREATE, _LIST, _DELETE = VERSION_1_DEFINITIONS
 
+#: The four tools, in a fixed order.
 TOOL_DEFINITIONS: Final = (
     ToolDefinition(
         name="schedule_create",
@@ -136,7 +137,6 @@ TOOL_DEFINITIONS: Final = (
         output_schema=_derive_output(DeleteAnswer, RefusalAnswer),
     ),
 )
-"""The four tools, in a fixed order."""
 
 
 def list_openai_tools(tools: Sequence[ToolDefinition] = TOOL_DEFINITIONS) -> list[Json]:

@@ -16,12 +16,12 @@ from wakefold.ledger import Ledger, list_active
 from wakefold.records import Standing, find_due, is_recurring
 from wakefold.recurrence import Profile, find_gate
 
+#: What stands in `heldUntil` where no instant ends the hold.
 NEXT_WORD: Final = "next-external-word"
-"""What stands in `heldUntil` where no instant ends the hold."""
 
 
+#: What wakes a cold session: nothing without a runner of its own, or whoever is free (a fleet).
 DeliveryMode = Literal["session-local", "host"]
-"""What wakes a cold session: nothing without a runner of its own, or whoever is free (a fleet)."""
 
 
 class View(Struct, frozen=True):

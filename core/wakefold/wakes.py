@@ -30,8 +30,8 @@ from wakefold.recurrence import find_gate, is_exhausted
 from wakefold.rejections import TimeOutOfRange
 from wakefold.transitions import measure_lateness
 
+#: The longest wait that one timer is given; longer ones are split (spec section 7).
 MAX_DELAY_MS: Final = 2_147_483_647
-"""The longest wait that one timer is given; longer ones are split (spec section 7)."""
 
 
 class OneShotDue(Struct, frozen=True, tag="one-shot", tag_field="kind"):
