@@ -144,7 +144,6 @@ def encode_checkpoint(checkpoint: Checkpoint, prefix: Prefix) -> bytes:
     :source: ours, docs/decisions/checkpoints.md
     """
     ledger, conversation = checkpoint.ledger, checkpoint.conversation
-    counted = checkpoint.wakeups
     current = conversation.current
     document = _Document(
         session_id=prefix.session_id,
@@ -164,13 +163,7 @@ def encode_checkpoint(checkpoint: Checkpoint, prefix: Prefix) -> bytes:
         current=None if current is None else _write_down(current),
         repeatable=conversation.repeatable,
         reset_kinds=checkpoint.reset_kinds,
-        wakeups=_Counts(
-            counted.consecutive,
-            counted.max_consecutive,
-            list(counted.dispatch_times_ms),
-            counted.total,
-            counted.word_seq,
-        ),
+        wakeups=_write_counts(checkpoint.wakeups),
     )
     try:
         body = _ENCODER.encode(document)
@@ -309,6 +302,16 @@ def _write_down(given: Input) -> _Waiting:
         return _Waiting(format_json(given.message), given.queued_at_ms, given.earlier_offers)
     except RecursionError as error:
         raise ValueError("a message nests too deeply") from error
+
+
+def _write_counts(counted: Wakeups) -> _Counts:
+    return _Counts(
+        counted.consecutive,
+        counted.max_consecutive,
+        list(counted.dispatch_times_ms),
+        counted.total,
+        counted.word_seq,
+    )
 
 
 def _read_back(waiting: _Waiting) -> Input:
