@@ -149,8 +149,8 @@ def reap(wakeups: Wakeups, ledger: Ledger, config: GuardConfig, now_ms: int) -> 
     never are.
 
     :shape: a `Stop` with the records to delete, or `None`
-    :units: `now_ms` is epoch milliseconds UTC; the numbers of a `Stop` are wakeups, and seconds for the
-        spacing
+    :units: `now_ms` is epoch milliseconds UTC; `limit` counts wakeups, for the spacing seconds, as
+        `offending_seconds` does
     :errors: none: a `Stop` is a value; it deletes nothing itself
     :source: spec section 12
     """

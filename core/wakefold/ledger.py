@@ -76,7 +76,7 @@ def fold(
     :shape: `events` is the log from its first event, each with parsed `data`
     :units: `seed_length` counts events from 0
     :errors: `Failure` of `corrupt_schedule_log`: a broken rule with its place, or `bad_seed_length`
-        without one
+        without one; what the iterable raises passes through
     :source: spec section 4; calendar.md section 2
     """
     return fold_on(Ledger(profile=profile, seed_length=seed_length), events)

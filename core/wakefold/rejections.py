@@ -189,8 +189,7 @@ def shorten(value: object) -> str:
 def describe_rejection(rejection: Rejection) -> str:
     """One sentence for people and models: what is wrong, and what to do instead.
 
-    :shape: a rejection in, a sentence that ends in a full stop out; values in it are shortened JSON
-        text
+    :shape: a rejection in, text that ends in a full stop out; values in it are shortened JSON text
     :units: instants in it are canonical text, distances are seconds
     :errors: none, it is total
     :source: spec section 11

@@ -173,8 +173,8 @@ def build_record(
 ) -> Result[Record, Rejection]:
     """The durable record that a request makes at one clock sample, under the session's next free id.
 
-    :shape: `request` comes from `read_create_request`; the id is `schedule-N`, `zone` what spec 5.1
-        yields for a local time that names none
+    :shape: `request` comes from `read_create_request`, `zone` from `find_request_zone`; the id is
+        `schedule-N`
     :units: `now_ms` is epoch milliseconds UTC, as the clock gave it
     :errors: `Failure` of `invalid_rule` (no such time, options that do not go together),
         `invalid_time_zone`, `timezone_confirmation_required`, `time_out_of_range` (a target, a clock

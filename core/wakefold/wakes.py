@@ -216,7 +216,7 @@ def preview(ledger: Ledger, now_ms: int, count: int) -> tuple[Upcoming, ...]:
 
     :shape: a tuple of `Upcoming`
     :units: `now_ms` is epoch milliseconds UTC, `count` deliveries from 0
-    :errors: none: it ends where a delivery could not be written any more (past year 9999)
+    :errors: none: it ends where a change could not be written any more (past year 9999)
     :source: spec section 7
     """
     upcoming: list[Upcoming] = []

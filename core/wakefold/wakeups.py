@@ -96,7 +96,8 @@ def count_wakeups(
     `before` are those of the events that went before these.
 
     :shape: any events in, those of other types included; `Wakeups` out
-    :units: `dispatch_times_ms` are epoch milliseconds UTC, the rest counts wakeups
+    :units: `dispatch_times_ms` are epoch milliseconds UTC, `word_seq` counts places from 0, the rest
+        wakeups
     :errors: none: only `data.operation` and `data.source.kind` are looked at
     :source: spec section 12
     """
