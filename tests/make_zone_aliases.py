@@ -28,6 +28,7 @@ def render() -> str:
             "",
             "from typing import Final",
             "",
+            "#: Names of the tz database that are not canonical, each with the name that is.",
             "ALIASES: Final[dict[str, str]] = {",
             *lines,
             "}",

@@ -33,8 +33,9 @@ from wakefold.events import (
     EveryRecord,
     encode_change,
 )
+from wakefold.log_rules import LogRule
 from wakefold.records import EDITABLE, AtRule, CalendarRecord, Options
-from wakefold.rejections import LogRule, Rejection
+from wakefold.rejections import Rejection
 from wakefold.rule_faults import RuleFault
 from wakefold.signals import Signal
 from wakefold.tools import StepAnswer, ToolStep

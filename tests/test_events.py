@@ -28,8 +28,9 @@ from wakefold.events import (
     read_change,
 )
 from wakefold.json_text import format_json
+from wakefold.log_rules import LogRule
 from wakefold.records import CalendarRecord, StoredRule
-from wakefold.rejections import CorruptScheduleLog, LogFault, LogRule
+from wakefold.rejections import CorruptScheduleLog, LogFault
 
 SAME_BOTH_WAYS: list[tuple[Change, str]] = [
     (

@@ -23,6 +23,7 @@ from core_logs import (
 )
 from wakefold.events import Event, decode_change
 from wakefold.json_text import format_json, parse_json
+from wakefold.log_rules import LogRule
 from wakefold.outcomes import either
 from wakefold.receipts import (
     DispatchReceipt,
@@ -31,7 +32,7 @@ from wakefold.receipts import (
     list_receipts,
     present_dispatch,
 )
-from wakefold.rejections import CorruptScheduleLog, LogRule
+from wakefold.rejections import CorruptScheduleLog
 
 CREATE_A = created(after("a", T + 5))
 CREATE_E = created(every("e"))

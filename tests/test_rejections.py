@@ -8,6 +8,7 @@ import pytest
 
 from core_logs import FIRST_MS, LAST_MS, T
 from wakefold.json_text import format_json
+from wakefold.log_rules import LogRule
 from wakefold.rejections import (
     CorruptScheduleLog,
     FrequencyTooHigh,
@@ -17,7 +18,6 @@ from wakefold.rejections import (
     InvalidSelector,
     InvalidTimeZone,
     LogFault,
-    LogRule,
     NotFuture,
     PersistenceUncertain,
     Rejection,

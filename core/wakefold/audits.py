@@ -38,8 +38,8 @@ from wakefold.seen_ids import index_ids
 from wakefold.transitions import accept_edit
 from wakefold.wakeups import HOUR_MS, find_day_start
 
+#: The limits as an audit names them: the two of admission, then the three of the reaper.
 Limit = Literal["hourly", "floor", "consecutive", "per_day", "interval"]
-"""The limits as an audit names them: the two of admission, then the three of the reaper."""
 
 
 class Refused(Struct, frozen=True, tag="refused"):
@@ -69,6 +69,7 @@ class Prevented(Struct, frozen=True, tag="prevented"):
     limit: Limit
 
 
+#: What an audit tells of: what is refused, a stop, a dispatch that is prevented.
 Finding = Refused | Stopped | Prevented
 
 

@@ -30,9 +30,10 @@ from wakefold.recurrence import find_gate, find_occurrence
 from wakefold.transitions import measure_lateness
 from wakefold.wall_patterns import WallPattern
 
+#: 2038-01-01T00:00:00.000Z: so far a calendar file describes zones, and skipped instances are named.
 HORIZON_MS: Final = 2_145_916_800_000
-"""2038-01-01T00:00:00.000Z: so far a calendar file describes zones, and skipped instances are named."""
 
+#: How a calendar spells a rule that repeats.
 Frequency = Literal["MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY"]
 
 _UNITS: Final[tuple[tuple[Frequency, int], ...]] = (

@@ -36,13 +36,14 @@ from wakefold.rejections import (
 from wakefold.rule_faults import RuleFault
 from wakefold.zones import canonicalize_zone
 
+#: The name of a calendar rule, in requests and in the log alike.
 CalendarKind = Literal["daily", "weekly", "cron"]
 
+#: The selectors of a request that are calendar rules.
 CALENDAR_KINDS: Final[tuple[CalendarKind, ...]] = ("daily", "weekly", "cron")
-"""The selectors of a request that are calendar rules."""
 
+#: For whoever asks of a rule everything but the zone that it leaves out.
 ANY_ZONE: Final = RequestZone(implied="UTC", session_time_zone="UTC")
-"""For whoever asks of a rule everything but the zone that it leaves out."""
 
 _Shaped = Result[Callable[[str], CalendarRule], Rejection]
 _KEYS: Final[dict[CalendarKind, frozenset[str]]] = {
@@ -70,8 +71,13 @@ def read_calendar_rule(
 ) -> Result[CalendarRule, Rejection]:
     """The canonical rule that a selector's value means.
 
-    `value` is parsed JSON: `{time}`, `{weekdays, time}` or `{expression}`, each with `time_zone`, which
-    may be left out where `zone` implies one.
+    :shape: `value` is parsed JSON: `{time}`, `{weekdays, time}` or `{expression}`, each with
+        `time_zone`, which may be left out where `zone` implies one
+    :units: `weekdays` are ISO, Monday 1 to Sunday 7; `time` is local, to the millisecond
+    :errors: `Failure` of `invalid_rule` (keys, shape, no date ever), `invalid_time_zone`,
+        `timezone_confirmation_required` or `frequency_too_high` (times nearer than 300 s), the first
+        that holds
+    :source: calendar.md section 1
     """
     fields: Json = value if isinstance(value, dict) else {}
     if fields.keys() | {"time_zone"} != _KEYS[kind] | {"time_zone"}:

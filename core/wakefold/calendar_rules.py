@@ -24,14 +24,26 @@ from wakefold.wall_patterns import (
 
 
 class DailyRule(Struct, frozen=True, tag_field="kind", tag="daily"):
-    """Every local date at one local time (`HH:mm:ss.SSS`)."""
+    """Every local date at one local time (`HH:mm:ss.SSS`).
+
+    :shape: `{kind: "daily", time, timeZone}` in a record
+    :units: `time` is local, to the millisecond
+    :errors: none when it is made, which checks nothing; `read_calendar_rule` makes a checked one
+    :source: calendar.md section 1
+    """
 
     time: str
     time_zone: str
 
 
 class WeeklyRule(Struct, frozen=True, tag_field="kind", tag="weekly"):
-    """Some weekdays (ISO, Monday 1 to Sunday 7, ascending) at one local time."""
+    """Some weekdays at one local time.
+
+    :shape: `{kind: "weekly", weekdays, time, timeZone}` in a record; `time` is `HH:mm:ss.SSS`
+    :units: weekdays are ISO, Monday 1 to Sunday 7, ascending; `time` is local, to the millisecond
+    :errors: none when it is made, which checks nothing; `read_calendar_rule` makes a checked one
+    :source: calendar.md section 1
+    """
 
     weekdays: tuple[int, ...]
     time: str
@@ -39,12 +51,19 @@ class WeeklyRule(Struct, frozen=True, tag_field="kind", tag="weekly"):
 
 
 class CronRule(Struct, frozen=True, tag_field="kind", tag="cron"):
-    """Every local minute that a canonical expression matches, at its second 0."""
+    """Every local minute that a canonical expression matches.
+
+    :shape: `{kind: "cron", expression, timeZone}` in a record
+    :units: none; a match is a local minute, second 0
+    :errors: none when it is made, which checks nothing; `read_calendar_rule` makes a checked one
+    :source: calendar.md section 1
+    """
 
     expression: str
     time_zone: str
 
 
+#: A rule that names local times, with the zone whose clocks they are.
 CalendarRule = DailyRule | WeeklyRule | CronRule
 
 _TIME: Final = re.compile(
@@ -107,7 +126,14 @@ def is_canonical(rule: CalendarRule) -> bool:
 
 
 def make_pattern(rule: CalendarRule) -> WallPattern:
-    """The local dates and times that a canonical rule names."""
+    """The local dates and times that a canonical rule names.
+
+    :shape: a stored rule without its zone in, the times of day and the dates that match out
+    :units: `times_ms` are milliseconds from local midnight, weekdays count from Sunday 0
+    :errors: the rule must be canonical (`is_canonical`); an expression that cannot be read raises
+        `UnwrapFailedError`, a time without two colons `ValueError`
+    :source: calendar.md section 1
+    """
     match rule:
         case DailyRule(time=time):
             return WallPattern((_count_ms(time),))

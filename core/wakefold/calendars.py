@@ -21,7 +21,11 @@ _CHANGE_HOURS_MAX: Final = 26  # clocks were never set further at once: a whole 
 def find_next(pattern: WallPattern, zone: str, after_ms: int) -> int | None:
     """The first occurrence strictly after an instant; `None` if year 9999 ends before.
 
-    The zone must be canonical and known (`zones.canonicalize_zone`).
+    :shape: a pattern from `make_pattern` with its zone, an instant out
+    :units: `after_ms` and the answer are epoch milliseconds UTC
+    :errors: none; the zone must be canonical and known (`zones.canonicalize_zone`): of one that is
+        unknown the answer is `None`
+    :source: calendar.md section 1
     """
     start = _read_local(after_ms, zone)
     times = list(map(_make_time, pattern.times_ms))

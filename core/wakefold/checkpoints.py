@@ -40,7 +40,13 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
 def begin_checkpoint(
     seed_length: int, profile: Profile, reset_kinds: Iterable[str] = RESET_KINDS
 ) -> Checkpoint:
-    """What a log without events has come to; of a fork, its inherited ones are still to come."""
+    """What a log without events has come to; of a fork, its inherited ones are still to come.
+
+    :shape: a `Checkpoint` to extend with the log from its first event
+    :units: `seed_length` counts events from 0
+    :errors: none: a `seed_length` that is none is told by `extend_checkpoint`
+    :source: ours, docs/decisions/checkpoints.md
+    """
     return Checkpoint(
         ledger=Ledger(profile=profile, seed_length=seed_length),
         conversation=Conversation(seed_length=seed_length),
@@ -51,9 +57,13 @@ def begin_checkpoint(
 def extend_checkpoint(
     checkpoint: Checkpoint, events: Iterable[Event]
 ) -> Result[Checkpoint, CorruptScheduleLog]:
-    """What the log has come to after more events, read in one pass; it fails as `fold` does.
+    """What the log has come to after more events, read in one pass.
 
-    `data` must be parsed of the types that a ledger, a conversation or a guard looks at.
+    :shape: the events that follow on the checkpoint; `data` must be parsed of the types that a ledger,
+        a conversation or a guard looks at
+    :units: none
+    :errors: `Failure` of `corrupt_schedule_log`, as that of `fold`
+    :source: ours, docs/decisions/checkpoints.md
     """
     onlooker = _Onlooker(checkpoint)
 

@@ -22,19 +22,26 @@ from wakefold.framing import frame_time, read_frame
 from wakefold.instants import MAX_SAFE_INTEGER, read_safe_integer
 from wakefold.zones import canonicalize_zone
 
+#: Messages enter the inbox, or leave it.
 INBOX_SPLICED: Final = "agent/inbox/spliced"
+#: A turn begins.
 TURN_START: Final = "turn/start"
+#: A turn has ended, with its reason.
 TURN_END: Final = "turn/end"
+#: A step of a turn begins.
 STEP_START: Final = "step/start"
+#: A step of a turn has ended.
 STEP_END: Final = "step/end"
+#: A message to the agent, from whatever source.
 USER_MESSAGE: Final = "user/message"
+#: What the agent answered.
 ASSISTANT_MESSAGE: Final = "assistant/message"
 
+#: The types of the events that `follow` reads; all others leave a conversation as it is.
 CONVERSATION_TYPES: Final = frozenset({INBOX_SPLICED, TURN_START, TURN_END, STEP_START, STEP_END})
-"""The types of the events that `follow` reads; all others leave a conversation as it is."""
 
+#: The source of a reminder's message, which is no external word by default.
 REMINDER_SOURCE: Final[Json] = {"kind": "plugin", "plugin": "tool-schedule"}
-"""The source of a reminder's message, which is no external word by default."""
 
 _REMINDER_PLUGINS: Final = ("tool-schedule", "schedule")  # ours, and the released package's
 _TARGET: Final = "next-turn"
@@ -190,6 +197,7 @@ def answer_turn(conversation: Conversation, message_id: str, text: str) -> Draft
     )
 
 
+#: Why a turn ended.
 EndKind = Literal["completed", "failed", "interrupted"]
 
 

@@ -13,9 +13,10 @@ from typing import Final, Literal
 from msgspec import Struct
 from returns.result import Failure, Result, Success
 
+#: The longest expression that is read.
 CHARACTERS_MAX: Final = 1_000
-"""The longest expression that is read."""
 
+#: The five fields, in the order of the text.
 CronField = Literal["minute", "hour", "day", "month", "weekday"]
 
 
@@ -77,6 +78,13 @@ def parse_cron(text: str) -> Result[CronExpression, CronFault]:
 
     A field is a comma list of `*`, a value, or a range `a-b`, the first and the last also with a step
     `/n` that counts from the range's start. Months and weekdays may be named by three letters.
+
+    :shape: text of five fields separated by spaces or tabs, at most 1,000 characters
+    :units: minute 0 to 59, hour 0 to 23, day 1 to 31, month 1 to 12, weekday 0 to 7 (0 and 7 are
+        Sunday)
+    :errors: `Failure` of a `CronFault` that names the field, or none where there are not five or the
+        text is too long; dates and spacing are not looked at (`read_calendar_rule`)
+    :source: calendar.md section 1
     """
     fields = re.split("[ \t]+", text.strip(" \t"))
     if len(text) > CHARACTERS_MAX or len(fields) != len(_KINDS):

@@ -16,6 +16,7 @@ from wakefold.events import Event, Json
 from wakefold.instants import format_instant, is_representable, read_safe_integer
 from wakefold.offers import OFFERS_MAX, find_offer_ms
 
+#: How far a message came, as far as the log tells.
 Outcome = Literal["waiting", "under-way", "handed-over", "failed", "unknown"]
 
 
@@ -38,14 +39,20 @@ class Delivery(Struct, frozen=True):
         return self.earlier_offers + (0 if self.outcome == "waiting" else 1)
 
 
+#: What is said of a dispatch of which no turn tells.
 UNKNOWN_DELIVERY: Final = Delivery("unknown", {})
-"""What is said of a dispatch of which no turn tells."""
 
 
 def trace_deliveries(events: Iterable[Event], seed_length: int = 0) -> dict[tuple[str, int], Delivery]:
-    """What became of every occurrence whose message went through the inbox, by (id, epoch ms).
+    """What became of every occurrence whose message went through the inbox.
 
     What a fork inherited is traced as far as its parent had come; what waited there is the parent's.
+
+    :shape: a `dict` from (id, occurrence) to `Delivery`; an occurrence that never went through the
+        inbox is no key
+    :units: occurrences are epoch milliseconds UTC, `seed_length` counts events from 0
+    :errors: none: what is no event of a conversation is passed by
+    :source: spec section 13; ours, docs/decisions/inbox-in-the-log.md
     """
     conversation = Conversation()
     found: dict[tuple[str, int], Delivery] = {}

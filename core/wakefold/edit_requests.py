@@ -53,8 +53,8 @@ from wakefold.requests import (
 )
 from wakefold.transitions import accept_edit
 
+#: Why nothing was changed, which is no error.
 UnchangedCode = Literal["schedule_not_found", "schedule_ended", "schedule_conflict"]
-"""Why nothing was changed, which is no error."""
 
 
 class Revision(Struct, frozen=True):
@@ -95,10 +95,14 @@ _REVISED: Final = frozenset({"prompt", *SELECTORS, *OPTION_NAMES})
 
 
 def read_update_request(arguments: object) -> Result[UpdateRequest, Rejection]:
-    """The shape checks of an update that need no clock and no log, in the order of calendar.md.
+    """The shape checks of an update that need no clock and no log, in the order of the page.
 
-    `arguments` is parsed JSON: `{id, revision?}` with `paused` alone, `snooze_until` alone, or any of
-    prompt, options and one selector.
+    :shape: `arguments` is parsed JSON: `{id, revision?}` with `paused` alone, `snooze_until` alone, or
+        any of prompt, options and one selector
+    :units: `revision` counts edits from 0; otherwise as `read_create_request`
+    :errors: `Failure` of `invalid_selector`, `invalid_rule`, `invalid_prompt`, `frequency_too_high` or,
+        of a calendar rule, `invalid_time_zone`, the first that holds
+    :source: calendar.md section 3
     """
     fields: Json = arguments if isinstance(arguments, dict) else {}
     wished = fields.keys() - {"id", "revision"}
@@ -133,7 +137,16 @@ def wants_zone(request: CreateRequest | UpdateRequest) -> bool:
 def make_edit(
     request: UpdateRequest, ledger: Ledger, now_ms: int, zone: RequestZone
 ) -> Result[Edit | Unchanged, Rejection]:
-    """The change that a request comes to at one clock sample, or why nothing is changed."""
+    """The change that a request comes to at one clock sample, or why nothing is changed.
+
+    :shape: an `Edit` to append, or `Unchanged` with `schedule_not_found`, `schedule_ended` or
+        `schedule_conflict`, which are values and no errors
+    :units: `now_ms` is epoch milliseconds UTC
+    :errors: `Failure` of `invalid_rule` (no such time, a snooze out of its range, options that do not
+        go together or leave no occurrence), `invalid_time_zone`, `timezone_confirmation_required`,
+        `not_future` or `time_out_of_range`
+    :source: calendar.md section 3
+    """
     record = find_active(ledger, request.id)
     if record is None:
         ended = request.id in ledger.seen_ids

@@ -96,6 +96,7 @@ class Snooze(Struct, frozen=True, tag_field="operation", tag="snooze"):
     until_ms: int
 
 
+#: The changes of version 2 beside its create.
 Edit = StatedDispatch | Skip | Update | Pause | Resume | Snooze
 
 _HEAD: Final = frozenset({"version", "operation", "id"})

@@ -62,12 +62,25 @@ __all__ = [
     "read_change",
 ]
 
+#: The type of the events that are the schedule stream.
+#:
+#: :shape: text, the `type` of an `Event`
+#: :units: none
+#: :errors: none
+#: :source: spec section 1
 SCHEDULE_CHANGE: Final = "schedule/change"
-"""The type of the events that are the schedule stream."""
 
 
 class Event(Struct, frozen=True):
-    """One event of a session log: its place `seq` from 0, `time_ms` in epoch ms, `data` any JSON."""
+    """One event of a session log.
+
+    :shape: `{type, seq, time, data}` in a journal; `data` is parsed JSON of any shape, with numbers as
+        `int` or `float`
+    :units: `seq` counts places from 0, `time_ms` is epoch milliseconds UTC
+    :errors: none when it is made, which checks nothing; `decode_change` reads the `data` of a
+        `schedule/change`
+    :source: spec section 1
+    """
 
     type: str
     seq: int
@@ -76,29 +89,64 @@ class Event(Struct, frozen=True):
 
 
 class Create(Struct, frozen=True, tag_field="operation", tag="create"):
-    """A new reminder."""
+    """A new reminder.
+
+    :shape: `{version, operation: "create", schedule}`, version 2 exactly where
+        `schedule.standing.version` is 2
+    :units: none beside those of the record
+    :errors: none when it is made, which checks nothing; `validate` says whether it may follow on a log
+        (the id must be new)
+    :source: spec section 3; calendar.md section 3
+    """
 
     schedule: Record
 
 
 class Delete(Struct, frozen=True, tag_field="operation", tag="delete"):
-    """The end of an active reminder, by somebody's wish."""
+    """The end of an active reminder, by somebody's wish.
+
+    :shape: `{version: 1, operation: "delete", id}`
+    :units: none
+    :errors: none when it is made, which checks nothing; `validate` says whether the id is active
+    :source: spec section 3
+    """
 
     id: str
 
 
 class Dispatch(Struct, frozen=True, tag_field="operation", tag="dispatch"):
-    """A reminder's message was queued; `accepted_at_ms` is set for repeating records only."""
+    """A reminder's message was queued; `accepted_at_ms` is set for repeating records only.
+
+    :shape: `{version: 1, operation: "dispatch", id, acceptedAt?}`; of a record of version 2 a
+        `StatedDispatch` is written instead
+    :units: `accepted_at_ms` is epoch milliseconds UTC
+    :errors: none when it is made, which checks nothing; `validate` says whether it may follow
+    :source: spec section 3
+    """
 
     id: str
     accepted_at_ms: int | None = None
 
 
+#: What a `schedule/change` event can hold, closed.
+#:
+#: :shape: a union told apart by `operation`: `Create`, `Delete`, `Dispatch` of version 1 and
+#:     `StatedDispatch`, `Skip`, `Update`, `Pause`, `Resume`, `Snooze` of version 2
+#: :units: instants are epoch milliseconds UTC, text only in the encoded `data`
+#: :errors: none; `decode_change` reads one, `encode_change` writes it
+#: :source: spec section 3; calendar.md section 3
 Change = Create | Delete | Dispatch | Edit
 
 
 def decode_change(data: object) -> Result[Change, CorruptScheduleLog]:
-    """The change that one event's `data` (parsed JSON) holds; strict in every key, type and value."""
+    """The change that one event's `data` (parsed JSON) holds; strict in every key, type and value.
+
+    :shape: `data` is the JSON object of one event, with its names as the log has them
+    :units: instants are read from canonical text into epoch milliseconds UTC
+    :errors: `Failure` of `corrupt_schedule_log`, without a place; order and state are not looked at
+        (`validate`)
+    :source: spec section 3; calendar.md sections 2 and 3
+    """
     try:
         return Success(read_change(data))
     except LogFault as fault:
@@ -129,7 +177,13 @@ def read_change(data: object) -> Change:
 
 
 def encode_change(change: Change) -> Json:
-    """The `data` of the event that stores a change, keys in the order of spec section 3."""
+    """The `data` of the event that stores a change, keys in the order of the specification.
+
+    :shape: a JSON object; `decode_change` gives the same change back
+    :units: epoch milliseconds UTC become canonical text
+    :errors: raises `ValueError` on an instant outside years 0001 to 9999, which no decoded change has
+    :source: spec section 3; calendar.md section 3
+    """
     match change:
         case Create(schedule=record):
             version = record.standing.version

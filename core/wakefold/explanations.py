@@ -102,6 +102,7 @@ class Due(_Verdict, frozen=True, tag="due", rename="camel"):
     since_ms: int
 
 
+#: Why a reminder comes now, or does not.
 Verdict = (
     NeverCreated
     | Ended

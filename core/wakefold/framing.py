@@ -28,14 +28,27 @@ _BATCH_LINE: Final = (
 
 
 def frame_decision(decision: OneShotDue | BatchDue) -> str:
-    """The one message of a decision, lines joined by LF, none at the end."""
+    """The message of a decision, lines joined by LF, none at the end.
+
+    :shape: five lines for a one-shot, three for a batch; `read_frame` reads (id, occurrence) back out
+        of both
+    :units: occurrences are canonical text, to the millisecond
+    :errors: raises `ValueError` on an occurrence outside years 0001 to 9999, which no folded record has
+    :source: spec section 10
+    """
     if isinstance(decision, OneShotDue):
         return frame_one_shot(decision.record)
     return frame_batch(decision.entries)
 
 
 def frame_one_shot(record: Record) -> str:
-    """Five lines for one reminder, which occurs at its target."""
+    """Five lines for one reminder, which occurs at its target.
+
+    :shape: text of lines joined by LF, none at the end; id and prompt stand in it as JSON text
+    :units: the occurrence is canonical text, to the millisecond
+    :errors: raises `ValueError` on a target outside years 0001 to 9999, which no folded record has
+    :source: spec section 10
+    """
     return "\n".join(
         (
             _ONE_SHOT_LABEL,

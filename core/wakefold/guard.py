@@ -32,12 +32,14 @@ from wakefold.wakeups import (
 )
 from wakefold.zones import find_clock_instant, read_clock_minutes
 
+#: The codes of a refusal.
 RefusalCode = Literal["SCHEDULE_HOURLY_CAP", "SCHEDULE_TOO_FREQUENT"]
+#: The limits that end a loop: the streak, the day, the spacing.
 StopReason = Literal["consecutive", "per_day", "interval"]
 
 
+#: The tools that pass admission.
 ADMITTED_TOOLS: Final = frozenset({"schedule_create", "schedule_update"})
-"""The tools that pass admission."""
 
 
 class Refusal(Struct, frozen=True):
@@ -57,7 +59,15 @@ class Refusal(Struct, frozen=True):
 def admit(
     wakeups: Wakeups, config: GuardConfig, tool: str, arguments: object, now_ms: int
 ) -> Refusal | None:
-    """Why a tool call is refused before it runs, if it is. Streak and day are not looked at."""
+    """Why a tool call is refused before it runs, if it is. Streak and day are not looked at.
+
+    :shape: the tool's name and its parsed JSON arguments in; any other tool passes, and a spacing that
+        cannot be read is the tool's to refuse
+    :units: `now_ms` is epoch milliseconds UTC; a `Refusal` counts wakeups or seconds
+    :errors: none: a `Refusal` is a value, `None` admits (`SCHEDULE_HOURLY_CAP` is looked at before
+        `SCHEDULE_TOO_FREQUENT`)
+    :source: spec section 12; calendar.md section 3
+    """
     if tool not in ADMITTED_TOOLS:
         return None
     hour_ago_ms = now_ms - HOUR_MS
@@ -137,6 +147,12 @@ def reap(wakeups: Wakeups, ledger: Ledger, config: GuardConfig, now_ms: int) -> 
 
     Records that are too fast are deleted alone; where none is, all repeating records are. One-shots
     never are.
+
+    :shape: a `Stop` with the records to delete, or `None`
+    :units: `now_ms` is epoch milliseconds UTC; `limit` counts wakeups, for the spacing seconds, as
+        `offending_seconds` does
+    :errors: none: a `Stop` is a value; it deletes nothing itself
+    :source: spec section 12
     """
     day_start_ms = find_day_start(now_ms, config.day_boundary_offset_minutes)
     per_day = wakeups.count_since(day_start_ms)
@@ -182,8 +198,8 @@ def find_not_before(guard: Guard, now_ms: int) -> int | None:
     return UNTIL_A_WORD if hold.until_ms is None else hold.until_ms
 
 
+#: An instant that never comes: there is nothing to wake for, an external word is the next activity.
 UNTIL_A_WORD: Final = MAX_INSTANT_MS + 1
-"""An instant that never comes: there is nothing to wake for, an external word is the next activity."""
 
 
 class Hold(Struct, frozen=True):

@@ -16,6 +16,7 @@ from returns.result import Failure, Result, Success
 from wakefold.wakeups import RESET_KINDS
 from wakefold.zones import canonicalize_zone
 
+#: How a notice reaches the command that tells the owner.
 NotifyVia = Literal["argument", "stdin"]
 
 
@@ -49,8 +50,8 @@ class GuardConfig(Struct, frozen=True, kw_only=True):
     configured: frozenset[str] = frozenset()
 
 
+#: What holds where nobody says otherwise.
 DEFAULT_CONFIG: Final = GuardConfig()
-"""What holds where nobody says otherwise."""
 
 
 class ConfigFault(Struct, frozen=True):
@@ -170,8 +171,8 @@ _READERS: Final[dict[str, tuple[str, Callable[[object], object]]]] = {
     "quietHours": ("quiet_hours", _read_quiet_hours),
 }
 
+#: The fields as a file writes them.
 FIELD_NAMES: Final = tuple(_READERS)
-"""The fields as a file writes them."""
 
 
 def config_values(config: GuardConfig) -> dict[str, object]:

@@ -32,11 +32,11 @@ class Habits(Struct, frozen=True):
     every_seconds: int | None = None
 
 
+#: Nobody speaks, and the agent asks for nothing.
 NO_HABITS: Final = Habits()
-"""Nobody speaks, and the agent asks for nothing."""
 
+#: Longer than any clock is set back, and shorter than any day.
 _REPEATED_MS: Final = 12 * HOUR_MS
-"""Longer than any clock is set back, and shorter than any day."""
 
 
 def list_words(habits: Habits, start_ms: int, end_ms: int) -> Iterator[int]:

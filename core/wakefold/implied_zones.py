@@ -17,14 +17,20 @@ from wakefold.instants import read_safe_integer
 from wakefold.rejections import InternalError
 from wakefold.zones import canonicalize_zone
 
+#: What a session without a header zone is said to have.
 UNAVAILABLE: Final = "unavailable"
-"""What a session without a header zone is said to have."""
 
 
 class RequestZone(Struct, frozen=True):
     """What is known of the requester's zone; `implied` is set only where it may be used.
 
     `client_time_zones` are those that the open turn's persons named, sorted and unique.
+
+    :shape: a value of canonical zone names; `session_time_zone` is `unavailable` where the header has
+        none
+    :units: none
+    :errors: none when it is made, which checks nothing; `find_request_zone` makes a checked one
+    :source: spec section 5.1
     """
 
     implied: str | None
@@ -32,8 +38,13 @@ class RequestZone(Struct, frozen=True):
     client_time_zones: tuple[str, ...] = ()
 
 
+#: Nothing is known of the requester's zone.
+#:
+#: :shape: a `RequestZone` whose `session_time_zone` is `unavailable`
+#: :units: none
+#: :errors: none; a local time that names no zone is `timezone_confirmation_required` under it
+#: :source: spec section 5.1
 NO_ZONE: Final = RequestZone(implied=None, session_time_zone=UNAVAILABLE)
-"""Nothing is known of the requester's zone."""
 
 
 def find_request_zone(
@@ -41,7 +52,11 @@ def find_request_zone(
 ) -> Result[RequestZone, InternalError]:
     """The zone that a request made now would imply, given the whole log of the session.
 
-    Fails where the log names a client zone that is not valid and canonical: its writer's error.
+    :shape: the zone of the session's header and its events with parsed `data`
+    :units: none
+    :errors: `Failure` of `internal_error` where the open turn names a client zone that is not valid and
+        canonical: its writer's error
+    :source: spec section 5.1
     """
     session = UNAVAILABLE if header_time_zone is None else header_time_zone
     nothing = RequestZone(implied=None, session_time_zone=session)

@@ -10,14 +10,14 @@ from typing import Final, TypeGuard
 
 from whenever import Instant
 
+#: The largest integer that a double holds exactly, in either sign.
 MAX_SAFE_INTEGER: Final = 2**53 - 1
-"""The largest integer that a double holds exactly, in either sign."""
 
+#: 0001-01-01T00:00:00.000Z in epoch milliseconds.
 MIN_INSTANT_MS: Final = -62_135_596_800_000
-"""0001-01-01T00:00:00.000Z in epoch milliseconds."""
 
+#: 9999-12-31T23:59:59.999Z in epoch milliseconds.
 MAX_INSTANT_MS: Final = 253_402_300_799_999
-"""9999-12-31T23:59:59.999Z in epoch milliseconds."""
 
 # WhiteSpace and LineTerminator of ECMAScript; `str.strip` without arguments has another set.
 _WHITE_SPACE: Final = (
@@ -27,9 +27,14 @@ _WHITE_SPACE: Final = (
 
 
 def parse_instant(text: object) -> int | None:
-    """Epoch milliseconds of a canonical instant (`2027-02-01T09:00:00.000Z`), else `None`.
+    """The instant that a canonical text (`2027-02-01T09:00:00.000Z`) names, else `None`.
 
-    Nothing but the 24 ASCII characters of spec section 2 is canonical, and the day must exist.
+    Nothing else is canonical, and the day must exist.
+
+    :shape: any value in; text of exactly 24 ASCII characters is looked at
+    :units: epoch milliseconds UTC, from `-62135596800000` (year 0001) to `253402300799999` (year 9999)
+    :errors: none, it is total; `None` says that it is no canonical instant
+    :source: spec section 2; RFC 3339
     """
     if not isinstance(text, str):
         return None
@@ -45,7 +50,14 @@ def parse_instant(text: object) -> int | None:
 
 
 def format_instant(instant_ms: int) -> str:
-    """Canonical text of epoch milliseconds; `ValueError` outside years 0001 to 9999."""
+    """The canonical text of an instant.
+
+    :shape: 24 ASCII characters, `2027-02-01T09:00:00.000Z`; `parse_instant` gives the same instant back
+    :units: epoch milliseconds UTC
+    :errors: raises `ValueError` outside years 0001 to 9999 (ask `is_representable`), `TypeError` for
+        what is no `int`
+    :source: spec section 2
+    """
     return Instant.from_timestamp(instant_ms, unit="millisecond").format_iso(unit="millisecond")
 
 

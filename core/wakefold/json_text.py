@@ -44,6 +44,13 @@ def format_json(value: object) -> str:
 
     Integers are written alike, too; of other numbers (which wakefold writes none of) the spelling is
     Python's.
+
+    :shape: `dict`, `list`, `tuple`, text, numbers, booleans and `None` in, text without LF
+        or CR out
+    :units: none
+    :errors: raises `ValueError` on a NaN or an infinity, `TypeError` on what is no JSON,
+        `RecursionError` where it nests too deeply
+    :source: spec section 10; RFC 8259
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     # A pair that arrived as two code units is one character to ECMAScript: join it first.

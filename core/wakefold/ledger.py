@@ -46,6 +46,12 @@ class Ledger(Struct, frozen=True, kw_only=True):
     `records` holds by id, in create order, also those that exhaustion ended (the same batch or a delete
     may still name them): ask `list_active` for what is shown and planned. The keys of `seen_ids` are
     every id ever created, in order. `last_accepted_at_ms` is that of the last recurring batch.
+
+    :shape: `records` and `seen_ids` map ids to records and to `None`, both in create order
+    :units: `position` and `seed_length` count events from 0, `last_accepted_at_ms` is epoch
+        milliseconds UTC
+    :errors: none when it is made, which checks nothing; `Ledger()` is that of a log without events
+    :source: spec section 4
     """
 
     profile: Profile = SEED
@@ -56,8 +62,8 @@ class Ledger(Struct, frozen=True, kw_only=True):
     last_accepted_at_ms: int | None = None
 
 
+#: The ledger of a log without events, under SEED.
 EMPTY: Final = Ledger()
-"""The ledger of a log without events, under SEED."""
 
 
 def fold(
@@ -65,8 +71,13 @@ def fold(
 ) -> Result[Ledger, CorruptScheduleLog]:
     """The ledger of a whole log, read in one pass; the events may come from a generator.
 
-    Only events from place `seed_length` on count. The first violation makes the whole log corrupt, and
-    the failure names its place; so does a `seed_length` that is none in the log.
+    Only events from place `seed_length` on count. The first violation makes the whole log corrupt.
+
+    :shape: `events` is the log from its first event, each with parsed `data`
+    :units: `seed_length` counts events from 0
+    :errors: `Failure` of `corrupt_schedule_log`: a broken rule with its place, or `bad_seed_length`
+        without one; what the iterable raises passes through
+    :source: spec section 4; calendar.md section 2
     """
     return fold_on(Ledger(profile=profile, seed_length=seed_length), events)
 
@@ -112,6 +123,12 @@ def evolve(ledger: Ledger, event: Event) -> Result[Ledger, CorruptScheduleLog]:
     """The ledger after one more event: `fold(xs + [x])` equals `fold(xs).bind(evolve x)`.
 
     The old ledger stays as it was, and the work grows with the logarithm of what it holds.
+
+    :shape: the event follows on what the ledger has read: its place is `ledger.position`, its `seq` is
+        not looked at
+    :units: none
+    :errors: `Failure` of `corrupt_schedule_log`: a broken rule with its place, `ledger.position`
+    :source: spec section 4; ours, docs/decisions/persistent-ledger.md
     """
     records, seen_ids, last_ms = ledger.records, ledger.seen_ids, ledger.last_accepted_at_ms
     if event.type == SCHEDULE_CHANGE and ledger.position >= ledger.seed_length:
@@ -137,12 +154,24 @@ def evolve(ledger: Ledger, event: Event) -> Result[Ledger, CorruptScheduleLog]:
 
 
 def validate(ledger: Ledger, event: Event) -> Result[Event, CorruptScheduleLog]:
-    """The candidate event itself if it may be appended to the folded log, else why not."""
+    """The candidate event itself if it may be appended to the folded log, else why not.
+
+    :shape: the same event comes back, unchanged
+    :units: none
+    :errors: `Failure` of `corrupt_schedule_log`: a broken rule with its place, `ledger.position`
+    :source: spec section 4
+    """
     return evolve(ledger, event).map(lambda _: event)
 
 
 def list_active(ledger: Ledger) -> tuple[Record, ...]:
-    """The active records in create order; an exhausted gate has ended the repeating ones."""
+    """The active records in create order; an exhausted gate has ended the repeating ones.
+
+    :shape: a tuple of records
+    :units: none
+    :errors: none, it is total
+    :source: spec section 4
+    """
     records = tuple(ledger.records.values())
     if not is_exhausted(ledger.profile, ledger.last_accepted_at_ms):
         return records

@@ -74,11 +74,18 @@ from wakefold.wakes import (
     list_passed_over,
 )
 
+#: The owner as it stands after a signal, and the effects to perform, in order.
 Step = tuple[Owner, tuple[Effect, ...]]
 
 
 def advance(owner: Owner, signal: Signal) -> Step:  # noqa: C901, PLR0911, PLR0912 - one each
-    """The owner after one signal, and what to perform, in order. Total: no signal is an error."""
+    """The owner after one signal, and what to perform, in order. No signal is an error.
+
+    :shape: an owner and a `Signal` in, the next owner and a tuple of `Effect` out
+    :units: clock samples and instants are epoch milliseconds UTC, delays milliseconds
+    :errors: none: what goes wrong outside comes in as a signal, what is wrong inside goes out as `Warn`
+    :source: spec section 8
+    """
     match signal:
         case Nudged():
             return _ask_run(owner)
@@ -98,16 +105,12 @@ def advance(owner: Owner, signal: Signal) -> Step:  # noqa: C901, PLR0911, PLR09
             return _claim_busy(owner)
         case HandedOver():
             return _handed_over(owner)
-        case FollowupFailed():
-            return _hand_over_failed(owner, "followup_failed", faulted=False)
-        case AppendFailed():
-            return _hand_over_failed(owner, "append_failed", faulted=True)
+        case FollowupFailed() | AppendFailed():
+            return _hand_over_failed(owner, signal)
         case Broke():
             return _broke(owner)
-        case IdleCame():
-            return _ask_run(with_marks(owner, waits_for_idle=False))
-        case IdleFailed():
-            return _idle_failed(owner)
+        case IdleCame() | IdleFailed():
+            return _idle_wait_ended(owner, signal)
         case Detached():
             return with_marks(owner, live=False), ()
         case DisposeAsked():
@@ -208,12 +211,12 @@ def _handed_over(owner: Owner) -> Step:
     return with_marks(owner, phase=Phase.CONFIRMING), (Release(), Flush())
 
 
-def _hand_over_failed(owner: Owner, kind: WarningKind, *, faulted: bool) -> Step:
+def _hand_over_failed(owner: Owner, signal: FollowupFailed | AppendFailed) -> Step:
     if owner.phase is not Phase.HANDING:
         return owner, ()
-    if faulted:
-        return _fault(owner, kind, Release())
-    return _end(owner, *_warn(owner, kind), Release())
+    if isinstance(signal, AppendFailed):
+        return _fault(owner, "append_failed", Release())
+    return _end(owner, *_warn(owner, "followup_failed"), Release())
 
 
 def _flush_refused(owner: Owner) -> Step:
@@ -241,7 +244,9 @@ def _broke(owner: Owner) -> Step:
             assert_never(owner.phase)
 
 
-def _idle_failed(owner: Owner) -> Step:
+def _idle_wait_ended(owner: Owner, signal: IdleCame | IdleFailed) -> Step:
+    if isinstance(signal, IdleCame):
+        return _ask_run(with_marks(owner, waits_for_idle=False))
     if not owner.waits_for_idle or owner.phase is Phase.GONE:
         return owner, ()
     return with_marks(owner, waits_for_idle=False), _warn(owner, "idle_wait_failed")

@@ -27,9 +27,10 @@ from wakefold.records import is_recurring
 from wakefold.rejections import LogFault
 from wakefold.transitions import accept_edit
 
+#: How a reminder ended: by a wish, by its only occurrence, by an option, or with its rule.
 Ending = Literal["deleted", "delivered", "skipped", "max_runs", "until", "no_next"]
-"""How a reminder ended: by a wish, by its only occurrence, by an option, or with its rule."""
 
+#: Each ending as the beginning of a sentence for people.
 ENDINGS: Final[dict[Ending, str]] = {
     "deleted": "it was deleted",
     "delivered": "it was delivered, and comes once",
@@ -38,7 +39,6 @@ ENDINGS: Final[dict[Ending, str]] = {
     "until": "its next occurrence would lie after its until",
     "no_next": "its rule has no further occurrence",
 }
-"""Each ending as the beginning of a sentence for people."""
 
 
 class Passage(Struct, frozen=True):

@@ -21,11 +21,11 @@ from wakefold.conversations import (
 )
 from wakefold.wakes import Wake
 
+#: How long each offer but the first waits after the one before it.
 PAUSES_SECONDS: Final = (10, 60, 300, 1800)
-"""How long each offer but the first waits after the one before it."""
 
+#: How often one input is offered in all.
 OFFERS_MAX: Final = len(PAUSES_SECONDS) + 1
-"""How often one input is offered in all."""
 
 
 def offer_again(conversation: Conversation) -> tuple[Draft, ...]:

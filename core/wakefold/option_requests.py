@@ -24,8 +24,8 @@ from wakefold.stored_values import read_interval_seconds
 from wakefold.times import resolve_at
 from wakefold.transitions import check_options
 
+#: The arguments that are options.
 OPTION_NAMES: Final = ("title", "max_runs", "until", "missed", "grace_seconds")
-"""The arguments that are options."""
 
 
 class AskedOptions(Struct, frozen=True):
@@ -38,8 +38,8 @@ class AskedOptions(Struct, frozen=True):
     grace_seconds: int | UnsetType | None = UNSET
 
 
+#: No option.
 NOTHING_ASKED: Final = AskedOptions()
-"""No option."""
 
 
 def read_options(fields: Json, *, nullable: bool) -> Result[AskedOptions, Rejection]:

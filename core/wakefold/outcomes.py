@@ -21,7 +21,13 @@ def either(
     on_success: Callable[[_Value], _Answer],
     on_failure: Callable[[_Error], _Answer],
 ) -> _Answer:
-    """The answer of one of two functions: on the value if there is one, else on the error."""
+    """The answer of one of two functions: on the value if there is one, else on the error.
+
+    :shape: a `Result` and one function for each side; both give the same type
+    :units: none
+    :errors: none of its own; what the chosen function raises passes through
+    :source: ours, docs/decisions/results.md
+    """
     # Not `is_successful`: it raises within, and its module is slow to import.
     if isinstance(result, Success):
         return on_success(result.unwrap())

@@ -25,20 +25,20 @@ from wakefold.wakeups import RESET_KINDS
 class Phase(Enum):
     """Where the owner's run stands."""
 
+    #: No run is asked for.
     RESTING = "resting"
-    """No run is asked for."""
+    #: A run waits for its turn in the FIFO.
     QUEUED = "queued"
-    """A run waits for its turn in the FIFO."""
+    #: The barrier before the decision is outstanding.
     CHECKING = "checking"
-    """The barrier before the decision is outstanding."""
+    #: Something is due and the host's idle phase is asked for.
     CLAIMING = "claiming"
-    """Something is due and the host's idle phase is asked for."""
+    #: The claim is held and the message is being handed over.
     HANDING = "handing"
-    """The claim is held and the message is being handed over."""
+    #: The barrier after the hand-over is outstanding.
     CONFIRMING = "confirming"
-    """The barrier after the hand-over is outstanding."""
+    #: Disposed; nothing happens any more.
     GONE = "gone"
-    """Disposed; nothing happens any more."""
 
 
 class Owner(Struct, frozen=True, kw_only=True):

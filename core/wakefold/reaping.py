@@ -37,6 +37,7 @@ class Reaped(Struct, frozen=True):
     confirmed: bool = True
 
 
+#: One look of the reaper, to be driven step by step.
 ReapProgram = Generator[ToolStep, StepAnswer, Reaped]
 
 

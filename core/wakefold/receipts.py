@@ -28,12 +28,18 @@ from wakefold.ledger import accept_dispatch
 from wakefold.rejections import CorruptScheduleLog, LogFault
 from wakefold.transitions import accept_edit
 
+#: What may follow on a create.
 _Following = Delete | Dispatch | Edit
-"""What may follow on a create."""
 
 
 class Receipt(Struct, frozen=True):
-    """One delivered occurrence. Renderers for people add the label `session-local`."""
+    """One delivered occurrence. Renderers for people add the label `session-local`.
+
+    :shape: `{scheduleId, prompt, occurrenceAt}` (`encode_receipt`)
+    :units: `occurrence_ms` is epoch milliseconds UTC
+    :errors: none when it is made, which checks nothing; `present_dispatch` makes a checked one
+    :source: spec section 9
+    """
 
     schedule_id: str
     prompt: str
@@ -53,9 +59,14 @@ def present_dispatch(
 ) -> Result[Receipt | None, CorruptScheduleLog]:
     """The receipt of the event at `dispatch_seq`; `None` if that event is no dispatch.
 
-    `events` is the whole log, so that `events[dispatch_seq].seq == dispatch_seq`. The create is the
-    nearest preceding one of that id; for a dispatch of the fork's own suffix the search stops at
-    `seed_length`. Fails on a bad seq, a bad seed length and a dispatch without a live create.
+    The create is the nearest preceding one of that id; for a dispatch of the fork's own suffix the
+    search stops at `seed_length`.
+
+    :shape: `events` is the whole log, so that `events[dispatch_seq].seq == dispatch_seq`
+    :units: `dispatch_seq` and `seed_length` count events from 0
+    :errors: `Failure` of `corrupt_schedule_log`: `bad_seed_length`, `bad_dispatch_seq`, a malformed
+        change on the way, a dispatch without a live create or one that does not fit it
+    :source: spec section 9; calendar.md section 3
     """
     length = read_safe_integer(seed_length)
     if length is None or not 0 <= length <= len(events):
@@ -79,8 +90,14 @@ def list_receipts(
     """The receipts of all dispatches of a log, in one pass: `present_dispatch` of each, in order.
 
     The events may come from a generator and stand at the place that their `seq` names, as a journal
-    reader sees to. Fails with the first dispatch that has no receipt, and with a malformed change of
-    the own suffix; an inherited one hides what was created before it, as it does for one dispatch.
+    reader sees to. A malformed change that is inherited hides what was created before it, as it does
+    for one dispatch.
+
+    :shape: `DispatchReceipt` of each dispatch, in the order of the log, inherited ones included
+    :units: `seed_length` counts events from 0; `dispatched_at_ms` is epoch milliseconds UTC
+    :errors: `Failure` of `corrupt_schedule_log`: the first dispatch that has no receipt, a malformed
+        change of the own suffix, or `bad_seed_length`
+    :source: spec section 9
     """
     length = read_safe_integer(seed_length)
     if length is None or length < 0:

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from wakefold.calendar_rules import CalendarRule, find_rule_spacing
 
+#: What becomes of an occurrence that is too late: delivered all the same, or left out.
 Missed = Literal["latest", "skip"]
-"""What becomes of an occurrence that is too late: delivered all the same, or left out."""
 
 
 class Options(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -29,8 +29,8 @@ class Options(Struct, frozen=True, gc=False, omit_defaults=True):
     grace_seconds: int | None = None
 
 
+#: Nothing beside the rule.
 PLAIN: Final = Options()
-"""Nothing beside the rule."""
 
 
 class Standing(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -46,15 +46,28 @@ class Standing(Struct, frozen=True, gc=False, omit_defaults=True):
     snoozed_until_ms: int | None = None
 
 
+#: Nothing yet, since a create of version 1.
 FRESH: Final = Standing()
-"""Nothing yet, since a create of version 1."""
 
+#: Nothing yet, since a create of version 2.
+#:
+#: :shape: a `Standing` with `version` 2, as a record with a calendar rule or an option begins with
+#: :units: none
+#: :errors: none
+#: :source: calendar.md section 2
 EDITABLE: Final = Standing(version=2)
-"""Nothing yet, since a create of version 2."""
 
 
 class AfterRecord(Struct, frozen=True, tag_field="kind", tag="after", omit_defaults=True):
-    """A one-shot made by a delay: due once, `after_seconds` after its creation."""
+    """A one-shot made by a delay: due once, `after_seconds` after its creation.
+
+    :shape: `{id, kind: "after", prompt, afterSeconds, scheduledAt}`; options are keys beside them from
+        version 2 on
+    :units: `after_seconds` whole seconds from 1, `scheduled_at_ms` epoch milliseconds UTC
+    :errors: none when it is made, which checks nothing; `build_record` and `decode_change` make checked
+        ones
+    :source: spec section 3
+    """
 
     id: str
     prompt: str
@@ -65,7 +78,14 @@ class AfterRecord(Struct, frozen=True, tag_field="kind", tag="after", omit_defau
 
 
 class AtRecord(Struct, frozen=True, tag_field="kind", tag="at", omit_defaults=True):
-    """A one-shot made by an absolute time; the submitted offset or zone is not kept."""
+    """A one-shot made by an absolute time; the submitted offset or zone is not kept.
+
+    :shape: `{id, kind: "at", prompt, scheduledAt}`; options are keys beside them from version 2 on
+    :units: `scheduled_at_ms` is epoch milliseconds UTC
+    :errors: none when it is made, which checks nothing; `build_record` and `decode_change` make checked
+        ones
+    :source: spec section 3
+    """
 
     id: str
     prompt: str
@@ -75,7 +95,15 @@ class AtRecord(Struct, frozen=True, tag_field="kind", tag="at", omit_defaults=Tr
 
 
 class EveryRecord(Struct, frozen=True, tag_field="kind", tag="every", omit_defaults=True):
-    """A fixed-rate reminder; `scheduled_at_ms` is its earliest target not yet accepted."""
+    """A fixed-rate reminder; `scheduled_at_ms` is its earliest target not yet accepted.
+
+    :shape: `{id, kind: "every", prompt, everySeconds, scheduledAt}`; options are keys beside them from
+        version 2 on
+    :units: `every_seconds` whole seconds from 300, `scheduled_at_ms` epoch milliseconds UTC
+    :errors: none when it is made, which checks nothing; `build_record` and `decode_change` make checked
+        ones
+    :source: spec section 3
+    """
 
     id: str
     prompt: str
@@ -86,7 +114,15 @@ class EveryRecord(Struct, frozen=True, tag_field="kind", tag="every", omit_defau
 
 
 class CalendarRecord(Struct, frozen=True, tag_field="kind", tag="calendar", omit_defaults=True):
-    """A reminder by a calendar rule; `scheduled_at_ms` is its target, as it was once evaluated."""
+    """A reminder by a calendar rule; `scheduled_at_ms` is its target, as it was once evaluated.
+
+    :shape: `{id, kind: "daily" | "weekly" | "cron", prompt, ..., scheduledAt}`, in place of the dots
+        the fields of the rule
+    :units: `scheduled_at_ms` is epoch milliseconds UTC
+    :errors: none when it is made, which checks nothing; `build_record` and `decode_change` make checked
+        ones
+    :source: calendar.md section 1
+    """
 
     id: str
     prompt: str
@@ -96,8 +132,17 @@ class CalendarRecord(Struct, frozen=True, tag_field="kind", tag="calendar", omit
     standing: Standing = FRESH
 
 
+#: A record that is due once.
 OneShotRecord = AfterRecord | AtRecord
+#: A record that may come again; what the specification says of `every` holds for both.
 RecurringRecord = EveryRecord | CalendarRecord
+#: A reminder as it stands in a ledger, closed.
+#:
+#: :shape: a union: `AfterRecord`, `AtRecord` (one-shots), `EveryRecord`, `CalendarRecord` (recurring)
+#: :units: targets are epoch milliseconds UTC, distances whole seconds
+#: :errors: none when one is made, which checks nothing; `build_record` and `decode_change` make checked
+#:     ones
+#: :source: spec section 3; calendar.md section 1
 Record = OneShotRecord | RecurringRecord
 
 
@@ -117,6 +162,7 @@ class EveryRule(Struct, frozen=True, tag_field="kind", tag="every"):
     every_seconds: int
 
 
+#: When a record is due, apart from everything else of it.
 StoredRule = AfterRule | AtRule | EveryRule | CalendarRule
 
 

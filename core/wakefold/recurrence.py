@@ -13,26 +13,43 @@ from msgspec import Struct
 
 from wakefold.instants import MAX_INSTANT_MS
 
+#: The shortest fixed rate (spec section 3).
 MIN_EVERY_SECONDS: Final = 300
-"""The shortest fixed rate (spec section 3)."""
 
 
 class Profile(Struct, frozen=True):
     """Which rule stands between recurring batches. Every fold is made under one profile.
 
     `batch_distance_ms` is the least distance between two batches; `None` means that there is no gate.
+
+    :shape: `{name, batch_distance_ms}` in a checkpoint, the name alone (`seed`, `published`) over a
+        pipe and in options
+    :units: `batch_distance_ms` in milliseconds
+    :errors: none when it is made, which checks nothing
+    :source: ours, docs/decisions/profiles.md
     """
 
     name: str
     batch_distance_ms: int | None
 
 
+#: This project's contract: recurring batches stand at least 300 s apart.
+#:
+#: :shape: a `Profile`, the default wherever one can be given
+#: :units: 300,000 milliseconds between batches
+#: :errors: none
+#: :source: spec section 4
 SEED: Final = Profile(name="seed", batch_distance_ms=300_000)
-"""This project's contract: recurring batches stand at least 300 s apart."""
 
+#: What the released JavaScript package writes: no shared gate, no exhaustion.
+#:
+#: :shape: a `Profile`
+#: :units: none
+#: :errors: none
+#: :source: spec section 4; ours, docs/decisions/profiles.md
 PUBLISHED: Final = Profile(name="published", batch_distance_ms=None)
-"""What the released JavaScript package writes: no shared gate, no exhaustion."""
 
+#: Every profile there is, the default first.
 PROFILES: Final = (SEED, PUBLISHED)
 
 

@@ -13,47 +13,11 @@ from msgspec import Struct
 
 from wakefold.instants import format_instant, is_representable
 from wakefold.json_text import format_json
+from wakefold.log_rules import LOG_SENTENCES, LogRule
 from wakefold.rule_faults import RuleFault, describe_rule_fault
 
-LogRule = Literal[
-    "not_an_object",
-    "wrong_keys",
-    "unknown_version",
-    "unknown_operation",
-    "unknown_kind",
-    "bad_id",
-    "bad_prompt",
-    "bad_seconds",
-    "bad_instant",
-    "bad_seed_length",
-    "bad_dispatch_seq",
-    "id_reused",
-    "id_not_active",
-    "one_shot_with_accepted_at",
-    "every_without_accepted_at",
-    "accepted_before_target",
-    "batches_too_close",
-    "plain_record",
-    "bad_rule",
-    "bad_title",
-    "bad_max_runs",
-    "bad_missed",
-    "option_of_recurring",
-    "grace_without_skip",
-    "ended_by_option",
-    "other_version",
-    "paused",
-    "not_paused",
-    "bad_occurrence",
-    "bad_next",
-    "not_too_late",
-    "snoozed_to_target",
-]
-"""Each way in which a schedule stream can break spec sections 3, 4 and 9, and calendar.md."""
-
-
+#: Which keys were wanted: a new reminder's, a change's, none, or what version 1 has words for.
 SelectorForm = Literal["create", "update", "nothing", "version_1"]
-"""Which keys were wanted: a new reminder's, a change's, none, or what version 1 has words for."""
 
 
 class Coded(Struct, frozen=True, tag_field="code"):
@@ -118,8 +82,13 @@ class FrequencyTooHigh(Coded, frozen=True, tag="frequency_too_high"):
 class CorruptScheduleLog(Coded, frozen=True, tag="corrupt_schedule_log"):
     """The log's writer broke a rule; nothing partial is believed. Remedy: repair the named event.
 
-    `index` is the event's place in the log from 0 (its seq in a sound log), `None` where the fault
-    is no event's; `path` points into its data, as in `$.schedule.id`.
+    `index` is the event's place in the log (its seq in a sound log), `None` where the fault is no
+    event's; `path` points into its data, as in `$.schedule.id`.
+
+    :shape: `{code, message}` to a caller (`error_value`), the rest of it in the message
+    :units: `index` counts events from 0
+    :errors: none, it is one
+    :source: spec section 4
     """
 
     rule: LogRule
@@ -128,8 +97,8 @@ class CorruptScheduleLog(Coded, frozen=True, tag="corrupt_schedule_log"):
     schedule_id: str | None = None
 
 
+#: What a tool was about when the store did not acknowledge.
 Operation = Literal["create", "list", "update", "delete"]
-"""What a tool was about when the store did not acknowledge."""
 
 
 class PersistenceUncertain(Coded, frozen=True, tag="persistence_uncertain"):
@@ -143,6 +112,12 @@ class InternalError(Coded, frozen=True, tag="internal_error"):
     """The program's own fault, or a log whose writer left a time zone that is none."""
 
 
+#: Why a request or a log is refused, closed: eleven codes.
+#:
+#: :shape: a union told apart by `code`; `error_value` makes JSON of one
+#: :units: fields that end in `_ms` are epoch milliseconds UTC, in `_seconds` whole seconds
+#: :errors: none, these are the errors
+#: :source: spec section 11
 Rejection = (
     InvalidPrompt
     | InvalidSelector
@@ -183,42 +158,6 @@ class LogFault(Exception):
 _SHOWN_CHARACTERS_MAX: Final = 80
 
 
-_LOG_SENTENCES: Final[dict[LogRule, str]] = {
-    "not_an_object": "a schedule change must be a JSON object",
-    "wrong_keys": "a key is missing or unknown",
-    "unknown_version": "only versions 1 and 2 are known",
-    "unknown_operation": "the operation is none of that version",
-    "unknown_kind": "the kind is none of that version",
-    "bad_id": "an id must be non-empty text without white space around it",
-    "bad_prompt": "a prompt must be non-empty text without white space around it",
-    "bad_seconds": "seconds must be a safe integer: above 0 for after, at least 300 for every",
-    "bad_instant": "an instant must read like 2027-02-01T09:00:00.000Z and name a day that exists",
-    "bad_seed_length": "the seed length must be a whole number from 0 to the log's length",
-    "bad_dispatch_seq": "the dispatch seq must be the seq of an event of the log",
-    "id_reused": "an id is created once and never again",
-    "id_not_active": "no reminder of that id is active here",
-    "one_shot_with_accepted_at": "the dispatch of a one-shot carries no acceptedAt",
-    "every_without_accepted_at": "the dispatch of a repeating reminder must carry acceptedAt",
-    "accepted_before_target": "a repeating reminder cannot be accepted before its target",
-    "batches_too_close": "repeating batches must stand at least 300 s apart, in order",
-    "plain_record": "a create of version 2 needs a calendar rule or an option",
-    "bad_rule": "a calendar rule must be canonical, match a date, and come 300 s apart or more",
-    "bad_title": "a title must be trimmed text of 1 to 120 characters",
-    "bad_max_runs": "maxRuns must be a whole number above 0",
-    "bad_missed": "missed must be latest or skip",
-    "option_of_recurring": "maxRuns and until are for recurring reminders only",
-    "grace_without_skip": "graceSeconds stands with missed skip, and only there",
-    "ended_by_option": "maxRuns or until leave the reminder no occurrence",
-    "other_version": "a reminder is dispatched by version 2 from its first event of version 2 on",
-    "paused": "a paused reminder can only be resumed, updated or deleted",
-    "not_paused": "only a paused reminder can be resumed",
-    "bad_occurrence": "the occurrence must lie from the target to the acceptance, as the rule has it",
-    "bad_next": "the next target must come after the acceptance, as the rule has it",
-    "not_too_late": "only an occurrence that is later than its grace can be skipped",
-    "snoozed_to_target": "a snooze must end after the target",
-}
-
-
 _SELECTOR_SENTENCES: Final[dict[SelectorForm, str]] = {
     "create": (
         "Give exactly one of after_seconds, at, every_seconds, daily, weekly and cron beside the "
@@ -248,7 +187,13 @@ def shorten(value: object) -> str:
 
 
 def describe_rejection(rejection: Rejection) -> str:
-    """One sentence for people and models: what is wrong, and what to do instead."""
+    """One sentence for people and models: what is wrong, and what to do instead.
+
+    :shape: a rejection in, text that ends in a full stop out; values in it are shortened JSON text
+    :units: instants in it are canonical text, distances are seconds
+    :errors: none, it is total
+    :source: spec section 11
+    """
     match rejection:
         case InvalidPrompt():
             return "The prompt must be text that is more than white space."
@@ -281,7 +226,14 @@ def describe_rejection(rejection: Rejection) -> str:
 
 
 def error_value(rejection: Rejection) -> dict[str, object]:
-    """The value a tool answers with: `{code, message, ...}` in the key order of spec section 11."""
+    """The JSON object that a tool answers with, keys in that order.
+
+    :shape: `{code, message}`; `timezone_confirmation_required` adds `sessionTimeZone` and
+        `clientTimeZones`, `persistence_uncertain` `operation` and, once known, `id`
+    :units: none
+    :errors: none, it is total
+    :source: spec section 11
+    """
     value: dict[str, object] = {
         "code": rejection.code,
         "message": describe_rejection(rejection),
@@ -301,7 +253,7 @@ def describe_log_rule(fault: CorruptScheduleLog) -> str:
     where = "" if fault.index is None else f" at event {fault.index}"
     path = "" if fault.path == "$" else f" ({fault.path})"
     whose = "" if fault.schedule_id is None else f", id {shorten(fault.schedule_id)}"
-    return f"{fault.rule}{where}{path}{whose}: {_LOG_SENTENCES[fault.rule]}."
+    return f"{fault.rule}{where}{path}{whose}: {LOG_SENTENCES[fault.rule]}."
 
 
 def _describe_confirmation(rejection: TimezoneConfirmationRequired) -> str:

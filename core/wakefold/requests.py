@@ -78,6 +78,7 @@ class Calendar(Struct, frozen=True, tag=True):
     value: object
 
 
+#: When to remind, as a request says it; `at` and a calendar rule are not resolved yet.
 Rule = After | Every | At | Calendar
 
 
@@ -89,21 +90,27 @@ class CreateRequest(Struct, frozen=True):
     options: AskedOptions = NOTHING_ASKED
 
 
+#: The arguments that are rules.
 SELECTORS: Final = ("after_seconds", "at", "every_seconds", *CALENDAR_KINDS)
-"""The arguments that are rules."""
 
+#: The arguments that version 2 of the durable change is needed for.
 VERSION_2_NAMES: Final = frozenset({*CALENDAR_KINDS, *OPTION_NAMES})
-"""The arguments that version 2 of the durable change is needed for."""
 
 _CALENDARS: Final[dict[str, CalendarKind]] = {kind: kind for kind in CALENDAR_KINDS}
 
 
 def read_create_request(arguments: object) -> Result[CreateRequest, Rejection]:
-    """The shape checks of a create that need no clock and no log, in the order of spec section 11.
+    """The shape checks of a create that need no clock and no log, in the order of the specification.
 
-    `arguments` is parsed JSON: `{prompt, after_seconds? | at? | every_seconds? | daily? | weekly? |
-    cron?}`, exactly one selector, any options, and no other key. What `at` and `until` say is looked at
-    later, by `build_record`.
+    What `at` and `until` say is looked at later, by `build_record`.
+
+    :shape: `arguments` is parsed JSON: `{prompt, after_seconds? | at? | every_seconds? | daily? |
+        weekly? | cron?}`, exactly one selector, any options, and no other key
+    :units: `after_seconds` whole seconds from 1, `every_seconds` and `grace_seconds` from 300,
+        `max_runs` dispatches from 1
+    :errors: `Failure` of `invalid_selector`, `invalid_prompt`, `invalid_rule`, `frequency_too_high` or,
+        of a calendar rule, `invalid_time_zone`, the first that holds
+    :source: spec sections 5 and 11; calendar.md section 3
     """
     fields: Json = arguments if isinstance(arguments, dict) else {}
     given = [key for key in fields if key in SELECTORS]
@@ -166,8 +173,13 @@ def build_record(
 ) -> Result[Record, Rejection]:
     """The durable record that a request makes at one clock sample, under the session's next free id.
 
-    `zone` is what spec 5.1 yields for a local time that names none. Fails with `time_out_of_range`
-    where the target or the clock cannot be represented, and for a repeat when the gate is exhausted.
+    :shape: `request` comes from `read_create_request`, `zone` from `find_request_zone`; the id is
+        `schedule-N`
+    :units: `now_ms` is epoch milliseconds UTC, as the clock gave it
+    :errors: `Failure` of `invalid_rule` (no such time, options that do not go together),
+        `invalid_time_zone`, `timezone_confirmation_required`, `time_out_of_range` (a target, a clock
+        that is no safe integer, a repeat once the gate is exhausted) or `not_future`
+    :source: spec section 5; calendar.md sections 1 and 3
     """
     if repeats(request.rule) and is_exhausted(ledger.profile, ledger.last_accepted_at_ms):
         return Failure(TimeOutOfRange())

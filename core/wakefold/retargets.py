@@ -18,8 +18,8 @@ from wakefold.occurrences import can_evaluate
 from wakefold.records import CalendarRecord
 from wakefold.rejections import shorten
 
+#: What to do where a zone is lacking.
 ZONELESS_REMEDY: Final = "update the tz database, or give the reminder another rule"
-"""What to do where a zone is lacking."""
 
 
 class Move(Struct, frozen=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal
 
+#: Each way in which a request's rule can be wrong.
 RuleFault = Literal[
     "not_positive_seconds",
     "not_whole_seconds",
@@ -43,7 +44,6 @@ RuleFault = Literal[
     "grace_without_skip",
     "ended_by_option",
 ]
-"""Each way in which a request's rule can be wrong."""
 
 _FORMS: Final = (
     "2027-02-01T09:00:00Z, 2027-02-01T09:00:00+01:00, or "

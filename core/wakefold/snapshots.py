@@ -28,14 +28,20 @@ from wakefold.recurrence import MIN_EVERY_SECONDS, Profile
 from wakefold.transitions import is_reachable
 from wakefold.wakeups import Wakeups
 
+#: The version of the format that is written, and the only one that is read.
 VERSION: Final = 2
-"""The version of the format that is written, and the only one that is read."""
 
 _NAME: Final = "wakefold-checkpoint"
 
 
 class Prefix(Struct, frozen=True):
-    """What a checkpoint was made of, as the holder of the log measures it; here it is only kept."""
+    """What a checkpoint was made of, as the holder of the log measures it; here it is only kept.
+
+    :shape: whatever tells one beginning of a log from another; `digest` is text
+    :units: `length_bytes` bytes, `lines` lines, both from 0
+    :errors: none when it is made, which checks nothing
+    :source: ours, docs/decisions/checkpoints.md
+    """
 
     session_id: str
     length_bytes: int
@@ -50,6 +56,7 @@ class Snapshot(Struct, frozen=True):
     prefix: Prefix
 
 
+#: Each way in which a written checkpoint is not believed.
 SnapshotRule = Literal[
     "not_a_checkpoint",
     "unknown_version",
@@ -130,10 +137,13 @@ _DECODER: Final = msgspec.json.Decoder(_Document)
 def encode_checkpoint(checkpoint: Checkpoint, prefix: Prefix) -> bytes:
     """A checkpoint with its version, its checksum, and what it was made of.
 
-    `ValueError` where a message that waits holds a number that no JSON text tells.
+    :shape: a line of ASCII with version and SHA-256, then JSON in UTF-8
+    :units: as in a checkpoint
+    :errors: raises `ValueError` where a message that waits holds a number that no JSON text tells, or
+        nests too deeply
+    :source: ours, docs/decisions/checkpoints.md
     """
     ledger, conversation = checkpoint.ledger, checkpoint.conversation
-    counted = checkpoint.wakeups
     current = conversation.current
     document = _Document(
         session_id=prefix.session_id,
@@ -153,13 +163,7 @@ def encode_checkpoint(checkpoint: Checkpoint, prefix: Prefix) -> bytes:
         current=None if current is None else _write_down(current),
         repeatable=conversation.repeatable,
         reset_kinds=checkpoint.reset_kinds,
-        wakeups=_Counts(
-            counted.consecutive,
-            counted.max_consecutive,
-            list(counted.dispatch_times_ms),
-            counted.total,
-            counted.word_seq,
-        ),
+        wakeups=_write_counts(checkpoint.wakeups),
     )
     try:
         body = _ENCODER.encode(document)
@@ -178,7 +182,11 @@ def decode_checkpoint(
 ) -> Result[Snapshot, SnapshotFault]:
     """What was written down for a session and its ways of reading, or why it is not believed.
 
-    Without `reset_kinds` nobody asks by which words the wakeups were counted.
+    :shape: what `encode_checkpoint` gave, and what the checkpoint must be of; without `reset_kinds`
+        nobody asks by which words the wakeups were counted
+    :units: `seed_length` counts events from 0
+    :errors: `Failure` of a `SnapshotFault`, for any bytes; the whole log is read instead
+    :source: ours, docs/decisions/checkpoints.md
     """
     try:
         document = _read_document(content)
@@ -294,6 +302,16 @@ def _write_down(given: Input) -> _Waiting:
         return _Waiting(format_json(given.message), given.queued_at_ms, given.earlier_offers)
     except RecursionError as error:
         raise ValueError("a message nests too deeply") from error
+
+
+def _write_counts(counted: Wakeups) -> _Counts:
+    return _Counts(
+        counted.consecutive,
+        counted.max_consecutive,
+        list(counted.dispatch_times_ms),
+        counted.total,
+        counted.word_seq,
+    )
 
 
 def _read_back(waiting: _Waiting) -> Input:

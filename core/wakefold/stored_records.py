@@ -47,12 +47,13 @@ from wakefold.stored_values import (
     require_keys,
 )
 
+#: The longest title, in code points.
 TITLE_CHARACTERS_MAX: Final = 120
-"""The longest title, in code points."""
 
+#: What a record may carry beside its rule.
 OPTION_KEYS: Final = frozenset({"title", "maxRuns", "until", "missed", "graceSeconds"})
-"""What a record may carry beside its rule."""
 
+#: By kind, the keys of its rule.
 RULE_KEYS: Final[dict[str, frozenset[str]]] = {
     "after": frozenset({"afterSeconds"}),
     "at": frozenset(),
@@ -61,7 +62,6 @@ RULE_KEYS: Final[dict[str, frozenset[str]]] = {
     "weekly": frozenset({"weekdays", "time", "timeZone"}),
     "cron": frozenset({"expression", "timeZone"}),
 }
-"""By kind, the keys of its rule."""
 
 _VERSION_1_KINDS: Final = ("after", "at", "every")
 _KEYS: Final = {

@@ -13,6 +13,7 @@ from wakefold.instants import MAX_SAFE_INTEGER, is_trimmed, parse_instant, read_
 from wakefold.recurrence import MIN_EVERY_SECONDS
 from wakefold.rejections import LogFault
 
+#: A JSON object, parsed.
 Json = dict[str, object]
 
 

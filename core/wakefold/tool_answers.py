@@ -106,6 +106,7 @@ class ErrorAnswer(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     id: str | UnsetType = UNSET
 
 
+#: A reminder of version 1 as a tool answers with it.
 RecordAnswer = AfterAnswer | AtAnswer | EveryAnswer
 
 
@@ -183,6 +184,7 @@ class CronView(_CalendarView, frozen=True, kw_only=True, tag="cron", forbid_unkn
     expression: str
 
 
+#: A reminder of either version as a tool answers with it.
 ReminderView = AfterView | AtView | EveryView | DailyView | WeeklyView | CronView
 
 

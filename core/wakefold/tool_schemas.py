@@ -57,6 +57,12 @@ def _derive_output(*kinds: Any) -> Json:  # noqa: ANN401 - any type that a schem
 
 _REFERENCE: Final = "#/$defs/{name}"
 
+#: The three tools that version 1 of the durable change is enough for, in a fixed order.
+#:
+#: :shape: `ToolDefinition` of `schedule_create`, `schedule_list` and `schedule_delete`
+#: :units: seconds and instants, as each schema says
+#: :errors: none
+#: :source: spec section 11
 VERSION_1_DEFINITIONS: Final = (
     ToolDefinition(
         name="schedule_create",
@@ -89,10 +95,10 @@ VERSION_1_DEFINITIONS: Final = (
         output_schema=_derive_output(DeleteAnswer, ErrorAnswer),
     ),
 )
-"""The three tools that version 1 of the durable change is enough for, in a fixed order."""
 
 _CREATE, _LIST, _DELETE = VERSION_1_DEFINITIONS
 
+#: The four tools, in a fixed order.
 TOOL_DEFINITIONS: Final = (
     ToolDefinition(
         name="schedule_create",
@@ -131,11 +137,16 @@ TOOL_DEFINITIONS: Final = (
         output_schema=_derive_output(DeleteAnswer, RefusalAnswer),
     ),
 )
-"""The four tools, in a fixed order."""
 
 
 def list_openai_tools(tools: Sequence[ToolDefinition] = TOOL_DEFINITIONS) -> list[Json]:
-    """The definitions as chat-completions APIs take them (`tools=[{type: "function", ...}]`)."""
+    """The definitions as chat-completions APIs take them.
+
+    :shape: `[{type: "function", function: {name, description, parameters}}]`
+    :units: none
+    :errors: none
+    :source: ours, docs/tools.md
+    """
     return [
         {
             "type": "function",
@@ -150,7 +161,13 @@ def list_openai_tools(tools: Sequence[ToolDefinition] = TOOL_DEFINITIONS) -> lis
 
 
 def list_anthropic_tools(tools: Sequence[ToolDefinition] = TOOL_DEFINITIONS) -> list[Json]:
-    """The definitions as the messages API takes them (`tools=[{name, description, input_schema}]`)."""
+    """The definitions as the messages API takes them.
+
+    :shape: `[{name, description, input_schema}]`
+    :units: none
+    :errors: none
+    :source: ours, docs/tools.md
+    """
     return [
         {
             "name": tool.name,

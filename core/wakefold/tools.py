@@ -54,6 +54,7 @@ from wakefold.views import DeliveryMode, encode_view, list_views, view_record
 
 _Value = TypeVar("_Value")
 
+#: The tools, by the names that a model calls them.
 ToolName = Literal["schedule_create", "schedule_list", "schedule_update", "schedule_delete"]
 
 
@@ -106,9 +107,13 @@ class Refused(Struct, frozen=True, tag=True):
     """The step failed: no acknowledgement, no clock, or nothing appended."""
 
 
+#: What a program asks of its driver.
 ToolStep = Barrier | ReadClock | ReadLog | Append
+#: What a driver answers to a step.
 StepAnswer = Confirmed | Sampled | LogRead | Appended | Refused
+#: What a call comes to: a JSON value, an error of the tool, or a refusal by the guard.
 ToolAnswer = Result[object, Rejection | Refusal]
+#: One call of a tool, to be driven step by step.
 Program = Generator[ToolStep, StepAnswer, ToolAnswer]
 
 
@@ -184,7 +189,13 @@ def answer_value(answer: ToolAnswer) -> object:
 
 
 def render_answer(answer: ToolAnswer) -> str:
-    """The text that a model reads: compact JSON of the value, keys in a fixed order."""
+    """The text that a model reads: compact JSON of the value, keys in a fixed order.
+
+    :shape: text of one JSON value (`answer_value`), an error's `{code, message, ...}` included
+    :units: instants in it are canonical text
+    :errors: none for what a program answers: its values are JSON
+    :source: spec section 11
+    """
     return format_json(answer_value(answer))
 
 

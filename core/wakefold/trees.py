@@ -25,6 +25,7 @@ class Node(Protocol):
         """What has the higher numbers."""
 
 
+#: The nodes of one kind of tree.
 N = TypeVar("N", bound=Node)
 
 

@@ -16,12 +16,12 @@ from wakefold.ledger import Ledger, list_active
 from wakefold.records import Standing, find_due, is_recurring
 from wakefold.recurrence import Profile, find_gate
 
+#: What stands in `heldUntil` where no instant ends the hold.
 NEXT_WORD: Final = "next-external-word"
-"""What stands in `heldUntil` where no instant ends the hold."""
 
 
+#: What wakes a cold session: nothing without a runner of its own, or whoever is free (a fleet).
 DeliveryMode = Literal["session-local", "host"]
-"""What wakes a cold session: nothing without a runner of its own, or whoever is free (a fleet)."""
 
 
 class View(Struct, frozen=True):
@@ -71,7 +71,13 @@ def list_views(
     not_before_ms: int | None = None,
     delivery_mode: DeliveryMode = "session-local",
 ) -> tuple[View, ...]:
-    """All active records as of `now_ms`, in create order; none goes before `not_before_ms` (a hold)."""
+    """All active records as of `now_ms`, in create order; none goes before `not_before_ms` (a hold).
+
+    :shape: a tuple of `View`; `encode_view` makes JSON of one
+    :units: `now_ms` and `not_before_ms` are epoch milliseconds UTC
+    :errors: none, it is total
+    :source: spec section 6
+    """
     return tuple(
         view_record(
             record, now_ms, ledger.profile, ledger.last_accepted_at_ms, not_before_ms, delivery_mode
@@ -81,9 +87,14 @@ def list_views(
 
 
 def encode_view(view: View) -> Json:
-    """The view as tools answer with it, keys in the order of spec section 6.
+    """The view as tools answer with it, keys in that order.
 
-    Of a record of version 2 it also tells revision, runs, and a pending snooze (calendar.md section 3).
+    :shape: the record's fields, `state`, `deliveryMode`, `deliveryNotBefore?`, `heldUntil?`; of version
+        2 also `revision`, `runs`, `snoozedUntil?`
+    :units: instants are canonical text; `heldUntil` may be `next-external-word`
+    :errors: raises `ValueError` on a record whose target is outside years 0001 to 9999, which no folded
+        one has
+    :source: spec section 6; calendar.md section 3
     """
     value = {
         **encode_record(view.record),

@@ -30,8 +30,8 @@ from wakefold.recurrence import find_gate, is_exhausted
 from wakefold.rejections import TimeOutOfRange
 from wakefold.transitions import measure_lateness
 
+#: The longest wait that one timer is given; longer ones are split (spec section 7).
 MAX_DELAY_MS: Final = 2_147_483_647
-"""The longest wait that one timer is given; longer ones are split (spec section 7)."""
 
 
 class OneShotDue(Struct, frozen=True, tag="one-shot", tag_field="kind"):
@@ -83,11 +83,23 @@ class SkipDue(Struct, frozen=True, tag="skip", tag_field="kind"):
 
 
 class Wait(Struct, frozen=True, tag="wait", tag_field="kind"):
-    """Nothing may go now; look again at `until_ms` (`None`: nothing to wait for)."""
+    """Nothing may go now; look again at `until_ms` (`None`: nothing to wait for).
+
+    :shape: `{kind: "wait", untilMs}` over a pipe
+    :units: `until_ms` is epoch milliseconds UTC, past year 9999 where a hold waits for an external word
+    :errors: none when it is made, which checks nothing
+    :source: spec section 7
+    """
 
     until_ms: int | None
 
 
+#: What to do now, closed.
+#:
+#: :shape: a union told apart by `kind`: `OneShotDue`, `BatchDue`, `SkipDue` and `Wait`
+#: :units: instants are epoch milliseconds UTC
+#: :errors: none; `decide_due` makes it, `list_dispatches` tells what it appends
+#: :source: spec section 7; calendar.md section 3
 Decision = OneShotDue | BatchDue | SkipDue | Wait
 
 
@@ -114,8 +126,13 @@ def decide_due(
 ) -> Result[Decision, TimeOutOfRange]:
     """What to dispatch now, or how long to wait.
 
-    Nothing is dispatched before `not_before_ms` (a hold); what is due then waits for that instant. What
-    would be written at a `now_ms` outside years 0001 to 9999 fails.
+    Nothing is dispatched before `not_before_ms` (a hold); what is due then waits for that instant.
+
+    :shape: a `Decision`; calendar rules are evaluated here, by the tz database at hand
+    :units: `now_ms` and `not_before_ms` are epoch milliseconds UTC
+    :errors: `Failure` of `time_out_of_range` where the changes would state a `now_ms` outside years
+        0001 to 9999
+    :source: spec section 7; calendar.md sections 2 and 3
     """
     decision = _decide(ledger, now_ms, not_before_ms)
     states_now = not isinstance(decision, Wait) and decision.accepted_at_ms is not None
@@ -125,7 +142,14 @@ def decide_due(
 
 
 def plan_next_wake(ledger: Ledger, now_ms: int, not_before_ms: int | None = None) -> Wake | None:
-    """When to call `decide_due` next; `None` if there is nothing to wait for."""
+    """When to call `decide_due` next; `None` if there is nothing to wait for.
+
+    :shape: a `Wake`, or `None`
+    :units: `at_ms` is epoch milliseconds UTC, past year 9999 where a hold waits for an external word;
+        `delay_ms` milliseconds from 0 to 2,147,483,647
+    :errors: none, it is total
+    :source: spec section 7
+    """
     decision = _decide(ledger, now_ms, not_before_ms)
     at_ms = decision.until_ms if isinstance(decision, Wait) else now_ms
     if at_ms is None:
@@ -139,7 +163,13 @@ def delay_wake(at_ms: int, now_ms: int) -> Wake:
 
 
 def list_dispatches(decision: Decision) -> tuple[Dispatch | StatedDispatch | Skip, ...]:
-    """The changes to append once a decision's message is queued, in the message's order."""
+    """The changes to append once a decision's message is queued, in the message's order.
+
+    :shape: a `Dispatch`, `StatedDispatch` or `Skip` for each record; `()` for a `Wait`
+    :units: instants are epoch milliseconds UTC
+    :errors: none, it is total
+    :source: spec section 8; calendar.md section 2
+    """
     match decision:
         case OneShotDue(record=record, accepted_at_ms=accepted_at_ms):
             if accepted_at_ms is None:
@@ -183,6 +213,11 @@ def preview(ledger: Ledger, now_ms: int, count: int) -> tuple[Upcoming, ...]:
     """The next `count` deliveries of a runner that is always live, with an agent that is always idle.
 
     Overdue reminders come first, at `now_ms`; the shared gate is kept. Fewer if reminders run out.
+
+    :shape: a tuple of `Upcoming`
+    :units: `now_ms` is epoch milliseconds UTC, `count` deliveries from 0
+    :errors: none: it ends where a change could not be written any more (past year 9999)
+    :source: spec section 7
     """
     upcoming: list[Upcoming] = []
     while len(upcoming) < count:

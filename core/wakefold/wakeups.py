@@ -15,17 +15,19 @@ from msgspec import Struct
 from wakefold.dispatch_times import DispatchTimes, index_times
 from wakefold.events import SCHEDULE_CHANGE, Event
 
+#: The kinds of source whose messages are external words, by default: human and coordinator.
 RESET_KINDS: Final = ("user", "a2a")
-"""The kinds of source whose messages are external words, by default: human and coordinator."""
 
+#: An hour in milliseconds.
 HOUR_MS: Final = 3_600_000
+#: A day of 24 hours in milliseconds.
 DAY_MS: Final = 86_400_000
 
+#: How far back `follow_wakeups` remembers, from the latest: a day, and a clock set back by a week.
 KEPT_MS: Final = 8 * DAY_MS
-"""How far back `follow_wakeups` remembers, from the latest: a day, and a clock set back by a week."""
 
+#: The types of the events that count, in one way or the other.
 COUNTED_TYPES: Final = frozenset({SCHEDULE_CHANGE, "user/message"})
-"""The types of the events that count, in one way or the other."""
 
 
 class Wakeups(Struct, frozen=True):
@@ -54,8 +56,8 @@ class Wakeups(Struct, frozen=True):
         return index_times(self.dispatch_times_ms).count_since(since_ms)
 
 
+#: Those of a log without events.
 NO_WAKEUPS: Final = Wakeups()
-"""Those of a log without events."""
 
 
 def follow_wakeups(
@@ -92,6 +94,12 @@ def count_wakeups(
     """The wakeups in the events of a session's own suffix, the times of all of them kept.
 
     `before` are those of the events that went before these.
+
+    :shape: any events in, those of other types included; `Wakeups` out
+    :units: `dispatch_times_ms` are epoch milliseconds UTC, `word_seq` counts places from 0, the rest
+        wakeups
+    :errors: none: only `data.operation` and `data.source.kind` are looked at
+    :source: spec section 12
     """
     streak, highest = before.consecutive, before.max_consecutive
     times_ms = list(before.dispatch_times_ms)

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 from whenever import Date
 
+#: A day of the wall clock in milliseconds.
 DAY_MS: Final = 86_400_000
 _CYCLE_YEARS: Final = 400  # after so many years the calendar comes again, weekdays included
 _CYCLE_START: Final = 2000

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+#: Names of the tz database that are not canonical, each with the name that is.
 ALIASES: Final[dict[str, str]] = {
     "Africa/Asmara": "Africa/Asmera",
     "Africa/Timbuktu": "Africa/Bamako",

@@ -44,6 +44,7 @@ class Unrepresentable(Struct, frozen=True, tag=True):
     """A local time whose instant lies outside years 0001 to 9999."""
 
 
+#: What a local time comes to in a zone.
 Resolution = Resolved | Skipped | Unrepresentable
 
 
@@ -91,9 +92,12 @@ def resolve_local(local: PlainDateTime, zone: str) -> Resolution:
 
 
 def format_local(instant_ms: int, zone: str) -> str:
-    """A local reading for people, `2027-02-01 00:00:00 Europe/Amsterdam`; whole seconds.
+    """A local reading for people.
 
-    `ValueError` if there is no such zone or if the reading leaves years 1 to 9999.
+    :shape: `2027-02-01 00:00:00 Europe/Amsterdam`
+    :units: `instant_ms` is epoch milliseconds UTC; the text shows whole seconds, rounded down
+    :errors: raises `ValueError` if there is no such zone or if the reading leaves years 1 to 9999
+    :source: ours, docs/calendar.md; IANA tz database
     """
     zoned = Instant.from_timestamp(instant_ms, unit="millisecond").to_tz(zone)
     return f"{zoned.to_plain().format_iso(unit='second', sep=' ')} {zone}"

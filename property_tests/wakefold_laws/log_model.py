@@ -32,10 +32,10 @@ from wakefold.events import (
 )
 from wakefold.instants import MAX_INSTANT_MS
 from wakefold.ledger import Ledger
+from wakefold.log_rules import LogRule
 from wakefold.outcomes import either
 from wakefold.records import Standing
 from wakefold.recurrence import SEED, Profile
-from wakefold.rejections import LogRule
 
 WHITE_SPACE: Final = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))

@@ -29,8 +29,8 @@ from wakefold.events import (
 )
 from wakefold.instants import MAX_INSTANT_MS, MAX_SAFE_INTEGER, MIN_INSTANT_MS
 from wakefold.ledger import Ledger
+from wakefold.log_rules import LogRule
 from wakefold.recurrence import MIN_EVERY_SECONDS, PROFILES, SEED, Profile
-from wakefold.rejections import LogRule
 from wakefold_laws.drawing import st
 from wakefold_laws.log_model import (
     BROKEN_RULES,
