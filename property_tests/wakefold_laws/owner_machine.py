@@ -30,8 +30,8 @@ from wakefold_laws.owner_moves import (
 )
 from wakefold_laws.owner_world import OwnerWorld, Scenario
 
-REMINDERS_MAX: Final = 4
-STEPS_MAX: Final = 12
+_REMINDERS_MAX: Final = 4
+_STEPS_MAX: Final = 12
 _GRID_MS: Final = 150_000  # half the gate, so that targets fall before, on and behind it
 _INSTANTS: Final = st.integers(0, 10).map(lambda step: step * _GRID_MS)
 
@@ -51,7 +51,7 @@ def _draw_record(draw: DrawFn, number: int) -> Record:
 @st.composite
 def scenarios(draw: DrawFn) -> Scenario:
     """Worlds of up to four reminders, a clock of several instants and, in some, a guard that holds."""
-    count = draw(st.integers(1, REMINDERS_MAX))
+    count = draw(st.integers(1, _REMINDERS_MAX))
     records = tuple(draw(_draw_record(number)) for number in range(count))
     at_start = draw(st.integers(0, count))
     moments = _INSTANTS | _INSTANTS.map(lambda instant_ms: instant_ms - 1)
@@ -88,7 +88,7 @@ class OwnerMachine(RuleBasedStateMachine):
         """What is outstanding comes."""
         self.make_one(list_answers, data)
 
-    @rule(steps=st.integers(2, STEPS_MAX))
+    @rule(steps=st.integers(2, _STEPS_MAX))
     def settle(self, steps: int) -> None:
         """All goes well for a while: most of a life."""
         for _ in range(steps):

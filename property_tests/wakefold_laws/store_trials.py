@@ -27,7 +27,7 @@ OpenStore = Callable[[Path], AbstractContextManager[Store]]
 Law = Callable[[OpenStore], None]
 """One law: `AssertionError` if the store breaks it."""
 
-NOON_MS: Final = 1_799_064_000_000
+_NOON_MS: Final = 1_799_064_000_000
 ANSWER_SECONDS: Final = 30.0
 """How long a barrier is waited for."""
 
@@ -50,14 +50,14 @@ _SHOWN_BEFORE: Final = 30  # where two texts differ
 def make_events(first: int, count: int, padding: str = "") -> list[Event]:
     """Events that follow a log of a length."""
     return [
-        Event(SCHEDULE_CHANGE, seq, NOON_MS + seq, {"number": seq, "padding": padding})
+        Event(SCHEDULE_CHANGE, seq, _NOON_MS + seq, {"number": seq, "padding": padding})
         for seq in range(first, first + count)
     ]
 
 
 def make_awkward_events(first: int) -> list[Event]:
     """Events that follow a log of a length, their data awkward."""
-    return [Event(SCHEDULE_CHANGE, seq, NOON_MS, data) for seq, data in enumerate(AWKWARD, first)]
+    return [Event(SCHEDULE_CHANGE, seq, _NOON_MS, data) for seq, data in enumerate(AWKWARD, first)]
 
 
 class Trial:
