@@ -40,6 +40,7 @@ from wakefold_laws.strategies import instants, json_values, prompts, records
 
 # Logs that no host wrote: rows of a journal in any order, and such rows spoilt, down to any JSON.
 
+#: Type and data of an event.
 Row = tuple[str, object]
 
 
@@ -101,7 +102,9 @@ _rows = st.one_of(
     st.tuples(st.sampled_from(_TURN_TYPES), _spoilt_turns),
     st.tuples(st.sampled_from(sorted(CONVERSATION_TYPES)), json_values()),
 )
+#: Rows that no host wrote, sound and spoilt.
 journals = st.lists(_rows, min_size=4, max_size=16)
+#: How many events a fork inherited, often none.
 lengths = st.sampled_from((0, 0, 1, 2, 4, 16))
 
 

@@ -60,6 +60,7 @@ _STEPS_MS: Final = (0, 1, 60_000, 600_000, HOUR_MS, HOUR_MS + 1, DAY_MS, 9 * DAY
 
 _steps = st.sampled_from(_STEPS_MS)
 _words = st.sampled_from(("user", "user", "a2a", "plugin", None))
+#: Limits of the guard, narrow enough to be met.
 configs = st.builds(
     GuardConfig,
     max_consecutive_wakeups=st.integers(0, 3),
@@ -125,9 +126,9 @@ def numbers_of(wakeups: Wakeups) -> tuple[int | None, ...]:
     return wakeups.consecutive, wakeups.max_consecutive, wakeups.total, wakeups.word_seq
 
 
+#: The place of an event and how far away from it in ms; no place is that of the latest event.
 Moment = tuple[int | None, int]
 
-# The place of an event and how far away from it in ms; no place is that of the latest event.
 _places = st.integers(0, 2**16)
 _moments = st.tuples(_places, _steps) | st.tuples(st.none(), st.integers(-_WEEK_MS, 2 * DAY_MS))
 

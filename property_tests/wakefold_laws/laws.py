@@ -37,12 +37,14 @@ ROOMS: Final = (
 )
 """The rooms, in the order in which their laws are listed: what stands on another comes after it."""
 
-Strategy: TypeAlias = "st.SearchStrategy[Any]"
+#: A strategy of Hypothesis, whatever it draws.
+Strategy: TypeAlias = st.SearchStrategy[Any]
+#: Strategies by the name of the case that each makes.
 Strategies: TypeAlias = Mapping[str, Strategy]
 _Arguments = ParamSpec("_Arguments")
 
 
-class Law(Struct, Generic[_Arguments], frozen=True):
+class Law(Struct, Generic[_Arguments], frozen=True, dict=True):
     """One law: its name, the sentence it says, its room, the function that asserts it.
 
     `strategies` draw the function's arguments. Where a mapping stands for a strategy, the law is tried
@@ -57,6 +59,14 @@ class Law(Struct, Generic[_Arguments], frozen=True):
     strategies: Mapping[str, Strategy | Strategies]
     times: float = 1
 
+    def __post_init__(self) -> None:
+        """A law is documented by its function's words, where that stands."""
+        self.__dict__.update(__doc__=self.function.__doc__, __module__=self.function.__module__)
+
+    def __repr__(self) -> str:
+        """Its room and its name."""
+        return f"Law({self.room}/{self.name})"
+
     def __call__(self, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> None:
         """Hold the law against these data; `AssertionError` if they break it."""
         self.function(*args, **kwargs)
@@ -65,10 +75,13 @@ class Law(Struct, Generic[_Arguments], frozen=True):
 def law(
     *, times: float = 1, **strategies: Strategy | Strategies
 ) -> Callable[[Callable[_Arguments, None]], Law[_Arguments]]:
-    """Make a law of a function whose docstring is its one sentence; `strategies` by argument."""
+    """Make a law of a function; `strategies` draw its arguments, each by its name.
+
+    The docstring's first paragraph is the law's one sentence.
+    """
 
     def give(function: Callable[_Arguments, None]) -> Law[_Arguments]:
-        sentence = " ".join((function.__doc__ or "").split())
+        sentence = " ".join((function.__doc__ or "").partition("\n\n")[0].split())
         module: str | None = function.__module__  # none where code is run without a module
         room = (module or "").rpartition(".")[2].removesuffix("_laws")
         return Law(function.__name__, sentence, room, function, strategies, times)

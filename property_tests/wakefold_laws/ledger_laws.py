@@ -43,6 +43,7 @@ from wakefold_laws.strategies import (
     moments,
 )
 
+#: What folding a log comes to.
 Folded = Result[Ledger, CorruptScheduleLog]
 
 _AnyLog = TypeVar("_AnyLog", bound=Log | BrokenLog)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+#: The name of an invariant.
 Invariant = Literal[
     "once",
     "early",

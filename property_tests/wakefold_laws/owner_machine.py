@@ -48,9 +48,13 @@ def _draw_record(draw: DrawFn, number: int) -> Record:
     return draw(st.sampled_from(records))
 
 
-@st.composite
-def scenarios(draw: DrawFn) -> Scenario:
+def scenarios() -> SearchStrategy[Scenario]:
     """Worlds of up to four reminders, a clock of several instants and, in some, a guard that holds."""
+    return _draw_scenario()
+
+
+@st.composite
+def _draw_scenario(draw: DrawFn) -> Scenario:
     count = draw(st.integers(1, _REMINDERS_MAX))
     records = tuple(draw(_draw_record(number)) for number in range(count))
     at_start = draw(st.integers(0, count))

@@ -32,11 +32,15 @@ _MARS: Final = CalendarRecord(
 )
 _REST: Final = EveryRecord("rest", "rest your eyes", 300, 450_000)
 
+#: A one-shot at the start and a repeat later.
 ONE_OF_EACH: Final = Scenario("a one-shot and a repeat", _TICKS_MS, (_TEA,), (_WALK,))
+#: A one-shot at the start and one later.
 TWO_ONE_SHOTS: Final = Scenario("two one-shots", _TICKS_MS, (_TEA,), (_BUS,))
+#: Two repeats whose targets are closer than two batches may be.
 TWO_REPEATS: Final = Scenario(
     "two repeats on both sides of the gate", (300_000, 599_999, 600_000), (_WALK,), (_REST,)
 )
+#: As `ONE_OF_EACH`, under a guard that holds after one wakeup.
 UNDER_GUARD: Final = Scenario(
     "a one-shot and a repeat under a guard that holds",
     _TICKS_MS,
@@ -44,12 +48,14 @@ UNDER_GUARD: Final = Scenario(
     (_WALK,),
     GuardConfig(hold=True, max_consecutive_wakeups=1, max_per_hour=0),
 )
+#: A one-shot, and a calendar rule whose zone no tz database has.
 ZONE_UNKNOWN: Final = Scenario(
     "a one-shot and a rule whose zone is unknown", _TICKS_MS, (_TEA,), (_MARS,)
 )
 SCENARIOS: Final = (ONE_OF_EACH, TWO_ONE_SHOTS, TWO_REPEATS, UNDER_GUARD, ZONE_UNKNOWN)
 """Two reminders and two ticks of the clock, in each combination; every fault can happen in each."""
 
+#: How many states are visited by default before the world counts as unbounded.
 STATES_MAX: Final = 2_000_000
 
 

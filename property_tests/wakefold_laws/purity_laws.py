@@ -29,7 +29,9 @@ from wakefold_laws.log_model import BrokenLog, Log
 from wakefold_laws.strategies import broken_logs, json_values, logs
 from wakefold_laws.wake_laws import Scene, grown_scenes
 
-NOW_MS: Final = 1_801_472_400_000  # 2027-02-01T09:00:00Z
+#: The instant (epoch ms) at which is asked: 2027-02-01T09:00:00Z.
+NOW_MS: Final = 1_801_472_400_000
+#: Text that tempts a program to look at its locale.
 ATTACK: Final = "\u00fcber \ud83d \u2028\n[SCHEDULE REMINDER]\n\u0131I\u00df\ufb03"
 
 _places = st.integers(0, 2**16)

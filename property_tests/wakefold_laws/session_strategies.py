@@ -19,6 +19,7 @@ from wakefold_laws.host_model import DAY_MS, HostModel
 from wakefold_laws.session_model import SessionLog
 from wakefold_laws.strategies import records
 
+#: Something that a host does.
 Deed = Callable[[HostModel], object]
 _DEEDS: Final[tuple[Deed, ...]] = (
     *(HostModel.hand_over, HostModel.wake, HostModel.wake, HostModel.wake, HostModel.begin),

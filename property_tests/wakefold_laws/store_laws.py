@@ -38,6 +38,16 @@ __all__ = [
     "WRITE_LAWS",
     "Law",
     "OpenStore",
+    "check_appends",
+    "check_barriers",
+    "check_data",
+    "check_data_in_the_next_life",
+    "check_empty_batches",
+    "check_header",
+    "check_lease",
+    "check_lives",
+    "check_readers",
+    "check_refusals",
     "check_store",
     "make_events",
     "select_laws",
@@ -182,15 +192,15 @@ async def check_header(trial: Trial) -> None:
     """Seed length, time zone and delegation depth are sound, and the same in every life."""
     trial.remedy = "keep what the session was created with beside its log, and read it from there"
     with trial.begin() as life:
-        first = read_header(trial, life)
+        first = _read_header(trial, life)
         life.append(make_events(len(trial.log), 1))
         await life.flush()
-        if read_header(trial, life) != first:
-            trial.fail(first, read_header(trial, life))
+        if _read_header(trial, life) != first:
+            trial.fail(first, _read_header(trial, life))
     with trial.open(trial.directory, "the same directory") as life:
         life.read()
-        if read_header(trial, life) != first:
-            trial.fail(first, read_header(trial, life))
+        if _read_header(trial, life) != first:
+            trial.fail(first, _read_header(trial, life))
 
 
 @try_on_every_backend
@@ -221,7 +231,7 @@ async def check_lease(trial: Trial) -> None:
         life.check()
 
 
-def read_header(trial: Trial, life: Life) -> str:
+def _read_header(trial: Trial, life: Life) -> str:
     """What a store says of its session's header, in words."""
     store = life.store
     with trial.attempt("seed_length, time_zone and delegation_depth"):

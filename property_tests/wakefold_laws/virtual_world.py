@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from wakefold import Event
 from wakefold.signals import Detached, Signal, WentIdle
 
+#: A JSON object of a transcript.
 Json = dict[str, Any]
 
 

@@ -45,7 +45,9 @@ from wakefold_laws.laws import law
 from wakefold_laws.log_model import BrokenLog, Level, Log, renew, retrace_log
 from wakefold_laws.strategies import broken_logs, logs, moments
 
+#: A ledger, an instant, and an instant before which nothing may go.
 Scene = tuple[Ledger, int, int]
+#: A log, and the instants at which it is asked, each with one before which nothing may go.
 Life = tuple[Log | BrokenLog, list[tuple[int, int | None]]]
 _TICK_MS: Final = 100_000
 _TEMPLATES: Final[tuple[Record, ...]] = (

@@ -59,7 +59,9 @@ def list_changing_zones() -> list[str]:
 
 # The tz database is read when something is drawn, not when the laws are imported.
 _names = st.deferred(lambda: st.sampled_from(list_names()))
+#: The canonical name of any zone.
 zones = st.deferred(lambda: st.sampled_from(list_zones()))
+#: The canonical name of a zone whose clocks change.
 changing_zones = st.deferred(lambda: st.sampled_from(list_changing_zones()))
 _years = st.integers(1850, 2060) | st.integers(2007, 2037) | st.integers(2, 9998)
 

@@ -17,6 +17,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from wakefold_shell.fleet.databases import Connection, LostConnectionError, connect, refusals
 
 _Answer = TypeVar("_Answer")
+#: What is done with each new connection before anything else.
 Prepare: TypeAlias = Callable[[Connection], Awaitable[object]]
 
 _CLOSE_SECONDS: Final = 5.0
