@@ -77,7 +77,13 @@ def candidates(draw: st.DrawFn, ledger: Ledger) -> Event:
 
 @law(log=logs())
 def a_valid_log_folds_to_what_its_writer_did(log: Log) -> None:
-    """Folding a valid log gives the records, ids and last batch of the model that wrote it."""
+    """Folding a valid log gives the records, ids and last batch of the model that wrote it.
+
+    :shape: `log`: a `Log`, drawn by `logs` or given by `retrace_log`
+    :units: none
+    :errors: `AssertionError` where fold and model differ
+    :source: spec section 4
+    """
     ledger = fold(log.events, log.seed_length, log.profile).unwrap()
     assert ledger == log.ledger
     assert list(ledger.records) == list(log.ledger.records)
@@ -151,7 +157,14 @@ def a_broken_log_fails_at_the_planted_fault(log: BrokenLog) -> None:
 
 @law(log=logs(), garbage=st.lists(_garbage_rows, min_size=4, max_size=4))
 def inherited_events_are_not_read(log: Log, garbage: list[tuple[str, object]]) -> None:
-    """A fork folds the same whatever stands in the place of its inherited events."""
+    """A fork folds the same whatever stands in the place of its inherited events.
+
+    :shape: `log` as drawn by `logs`, `garbage`: rows (type, data) that stand in the places of the first
+        inherited events
+    :units: none
+    :errors: `AssertionError` where the fold differs
+    :source: spec section 4
+    """
     inherited = [Event(kind, seq, 0, data) for seq, (kind, data) in enumerate(garbage)]
     replaced = inherited[: log.seed_length]
     events = [*replaced, *log.events[len(replaced) :]]

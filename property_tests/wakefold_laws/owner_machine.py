@@ -68,7 +68,14 @@ def _draw_scenario(draw: DrawFn) -> Scenario:
 
 
 class OwnerMachine(RuleBasedStateMachine):
-    """One life of an owner after another, crashes and restarts in between; any move at any time."""
+    """One life of an owner after another, crashes and restarts in between; any move at any time.
+
+    :shape: a `RuleBasedStateMachine` of Hypothesis, whose `TestCase` is what runs; a subclass may
+        override `decide` (as `advance`) and `list_scenarios`
+    :units: instants in epoch milliseconds UTC
+    :errors: `BrokenInvariant`, with the moves of the smallest life that shows it
+    :source: ours, docs/testing.md
+    """
 
     world: OwnerWorld | None = None
 

@@ -60,7 +60,13 @@ STATES_MAX: Final = 2_000_000
 
 
 class Exploration(Struct, frozen=True):
-    """What was visited: the owner's own states, those of the whole world, and the moves made."""
+    """What was visited: the owner's own states, those of the whole world, and the moves made.
+
+    :shape: as text one line: the scenario's name and the three counts
+    :units: counts of states and of moves
+    :errors: none
+    :source: ours, docs/testing.md
+    """
 
     scenario: str
     owner_states: int
@@ -76,7 +82,13 @@ class Exploration(Struct, frozen=True):
 
 
 class Counterexample(AssertionError):
-    """The shortest way to a broken invariant; `labels` says what happened, in order."""
+    """The shortest way to a broken invariant.
+
+    :shape: `name` is a key of `INVARIANTS`, `labels` say what happened, in order; the text has both
+    :units: none
+    :errors: is an `AssertionError`; `explore` raises it
+    :source: ours, docs/testing.md
+    """
 
     def __init__(self, broken: BrokenInvariant, labels: tuple[str, ...]) -> None:
         """What was broken, and the moves that led there."""
@@ -88,9 +100,13 @@ class Counterexample(AssertionError):
 def explore(
     scenario: Scenario, decider: Advance = advance, states_max: int = STATES_MAX
 ) -> Exploration:
-    """Make every move in every reachable state; raises `Counterexample` for a broken invariant.
+    """Make every move in every state that can be reached, and count them.
 
-    `ValueError` if the world turns out to have more than `states_max` states.
+    :shape: `decider` takes an owner and a signal and gives the owner and its effects, as `advance` does
+    :units: `states_max` counts states of the world
+    :errors: `Counterexample` for a broken invariant; `ValueError` where the world has more than
+        `states_max` states; what the decider raises
+    :source: spec section 8; ours, docs/testing.md
     """
     start = OwnerWorld(scenario, decider)
     ways: dict[Hashable, tuple[Hashable, str] | None] = {start.key(): None}
