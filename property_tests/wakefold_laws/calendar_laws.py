@@ -32,8 +32,8 @@ from wakefold_laws.laws import law
 from wakefold_laws.zone_changes import EPOCH, MS, list_changes
 from wakefold_laws.zone_laws import changing_zones, list_readings, zones
 
-MINUTE_MS: Final = 60_000
-WALKED_DAYS: Final = 2
+_MINUTE_MS: Final = 60_000
+_WALKED_DAYS: Final = 2
 _MONTHS: Final = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
 _WEEKDAYS: Final = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]
 
@@ -114,7 +114,7 @@ class DrawnCron(Struct, frozen=True):
         return by_clock and self.names_date(local.date())
 
 
-crons = st.builds(
+_crons = st.builds(
     DrawnCron,
     minute=_fields(0, 59),
     hour=_fields(0, 23),
@@ -139,19 +139,19 @@ edge_crons = st.builds(
 """Times on both sides of midnight, and dates at the ends of a month, leap days among them."""
 
 
-zone_shapes = st.sampled_from(("UTC", "Europe/Berlin", "America/New_York"))
-times_of_day = st.builds(
+_zone_shapes = st.sampled_from(("UTC", "Europe/Berlin", "America/New_York"))
+_times_of_day = st.builds(
     "{:02}:{:02}:{:02}.{:03}".format,
     st.integers(0, 23),
     st.integers(0, 59),
     st.sampled_from((0, 30, 59)),
     st.sampled_from((0, 1, 500, 999)),
 )
-weekday_sets = st.sets(st.integers(1, 7), min_size=1).map(lambda days: tuple(sorted(days)))
-timed_rules = st.builds(DailyRule, time=times_of_day, time_zone=zone_shapes) | st.builds(
-    WeeklyRule, weekdays=weekday_sets, time=times_of_day, time_zone=zone_shapes
+_weekday_sets = st.sets(st.integers(1, 7), min_size=1).map(lambda days: tuple(sorted(days)))
+_timed_rules = st.builds(DailyRule, time=_times_of_day, time_zone=_zone_shapes) | st.builds(
+    WeeklyRule, weekdays=_weekday_sets, time=_times_of_day, time_zone=_zone_shapes
 )
-patterns = timed_rules.map(make_pattern) | crons.map(
+patterns = _timed_rules.map(make_pattern) | _crons.map(
     lambda cron: make_cron_pattern(parse_cron(cron.text).unwrap())
 )
 """What daily, weekly and cron rules come to, drawn with no regard to how near their times lie."""
@@ -165,13 +165,13 @@ def _starts(draw: st.DrawFn) -> tuple[str, int]:
     if not changes:
         return name, draw(st.integers(0, 60 * 365)) * DAY_MS
     change = (draw(st.sampled_from(changes)) - EPOCH) // MS
-    return name, change - draw(st.integers(-2 * MINUTE_MS, 2 * DAY_MS))
+    return name, change - draw(st.integers(-2 * _MINUTE_MS, 2 * DAY_MS))
 
 
 def _walk(cron: DrawnCron, name: str, start_ms: int, end_ms: int) -> list[int]:
     """The whole minutes that match in a stretch of time and are read for the first time, one by one."""
     zone, found = ZoneInfo(name), []
-    for at_ms in range(start_ms - start_ms % MINUTE_MS, end_ms, MINUTE_MS):
+    for at_ms in range(start_ms - start_ms % _MINUTE_MS, end_ms, _MINUTE_MS):
         local = (EPOCH + MS * at_ms).astimezone(zone)
         if at_ms > start_ms and local.fold == 0 and cron.names(local.replace(tzinfo=None)):
             found.append(at_ms)
@@ -188,7 +188,7 @@ def _list_coming(pattern: WallPattern, name: str, start_ms: int, end_ms: int) ->
     return found
 
 
-@law(times=0.2, cron=crons, start=_starts())
+@law(times=0.2, cron=_crons, start=_starts())
 def an_expression_occurs_at_each_first_minute_that_matches(
     cron: DrawnCron, start: tuple[str, int]
 ) -> None:
@@ -196,13 +196,13 @@ def an_expression_occurs_at_each_first_minute_that_matches(
     and not at all where they skip it.
     """
     name, start_ms = start
-    end_ms = start_ms + WALKED_DAYS * DAY_MS
+    end_ms = start_ms + _WALKED_DAYS * DAY_MS
     pattern = make_cron_pattern(parse_cron(cron.text).unwrap())
     assume(has_date(pattern))
     assert _list_coming(pattern, name, start_ms, end_ms) == _walk(cron, name, start_ms, end_ms)
 
 
-@law(rule=timed_rules, start=_starts())
+@law(rule=_timed_rules, start=_starts())
 def a_timed_rule_occurs_once_on_each_of_its_dates(
     rule: DailyRule | WeeklyRule, start: tuple[str, int]
 ) -> None:
@@ -241,7 +241,7 @@ def the_latest_occurrence_is_the_one_before_the_next(
     assert find_latest(pattern, name, next_ms - 1) == latest_ms
 
 
-@law(cron=crons)
+@law(cron=_crons)
 def an_expression_means_what_it_is_made_of(cron: DrawnCron) -> None:
     """Each field stands for the values of its items, and the canonical text for the same fields."""
     parsed = parse_cron(cron.text).unwrap()
@@ -255,7 +255,7 @@ def an_expression_means_what_it_is_made_of(cron: DrawnCron) -> None:
     assert parse_cron(f" \t{spread}\t ").unwrap() == parsed
 
 
-@law(times=0.1, cron=crons | edge_crons, near_ms=st.integers(-1, 1))
+@law(times=0.1, cron=_crons | edge_crons, near_ms=st.integers(-1, 1))
 def no_two_times_come_closer_than_the_spacing(cron: DrawnCron, near_ms: int) -> None:
     """The spacing is the least distance of two times that match, of all in 400 years, and a rule may
     stand in a log only where that is 300 s or more.
@@ -271,7 +271,7 @@ def no_two_times_come_closer_than_the_spacing(cron: DrawnCron, near_ms: int) -> 
     gaps += [1440 * min(around) + times[0] - times[-1]] if around else []
     spacing_ms = find_spacing(pattern)
     assert has_date(pattern) == bool(days)
-    assert spacing_ms == (MINUTE_MS * min(gaps) if days else None)
+    assert spacing_ms == (_MINUTE_MS * min(gaps) if days else None)
     rule = CronRule(parsed.canonical, "Europe/Berlin")
     lawful = spacing_ms is not None and spacing_ms >= 1000 * MIN_EVERY_SECONDS
     assert is_canonical(rule) == lawful

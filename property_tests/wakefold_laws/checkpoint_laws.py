@@ -38,20 +38,20 @@ from wakefold_laws.session_model import SessionLog
 from wakefold_laws.session_strategies import session_logs
 from wakefold_laws.strategies import ids
 
-ANY_PREFIX: Final = Prefix("session-1", 4096, 17, "00ff")
+_ANY_PREFIX: Final = Prefix("session-1", 4096, 17, "00ff")
 
-kinds = st.sampled_from((("user", "a2a"), ("user",), ()))
-prefixes = st.builds(Prefix, ids(), st.integers(0, 2**53), st.integers(0, 2**53), ids())
-places = st.integers(0, 2**16)
+_kinds = st.sampled_from((("user", "a2a"), ("user",), ()))
+_prefixes = st.builds(Prefix, ids(), st.integers(0, 2**53), st.integers(0, 2**53), ids())
+_places = st.integers(0, 2**16)
 
 
-def keep(checkpoint: Checkpoint, prefix: Prefix = ANY_PREFIX) -> Snapshot:
+def keep(checkpoint: Checkpoint, prefix: Prefix = _ANY_PREFIX) -> Snapshot:
     """A checkpoint that was written down and read back."""
     return read_back(encode_checkpoint(checkpoint, prefix), checkpoint, prefix.session_id).unwrap()
 
 
 def read_back(
-    content: bytes, wanted: Checkpoint, session_id: str = ANY_PREFIX.session_id
+    content: bytes, wanted: Checkpoint, session_id: str = _ANY_PREFIX.session_id
 ) -> Result[Snapshot, SnapshotFault]:
     """What was written down, if it serves whoever wants a checkpoint such as this one."""
     return decode_checkpoint(
@@ -63,7 +63,7 @@ def read_back(
     )
 
 
-@law(times=0.5, log=stories() | broken_stories() | session_logs(), reset_kinds=kinds)
+@law(times=0.5, log=stories() | broken_stories() | session_logs(), reset_kinds=_kinds)
 def reading_on_from_a_checkpoint_is_reading_the_whole_log(
     log: Log | BrokenLog | SessionLog, reset_kinds: tuple[str, ...]
 ) -> None:
@@ -87,7 +87,7 @@ def same_order(one: Checkpoint, other: Checkpoint) -> None:
     assert list(one.ledger.seen_ids) == list(other.ledger.seen_ids)
 
 
-@law(log=stories() | session_logs(), reset_kinds=kinds)
+@law(log=stories() | session_logs(), reset_kinds=_kinds)
 def a_checkpoint_is_what_each_reader_makes_of_the_log(
     log: Log | SessionLog, reset_kinds: tuple[str, ...]
 ) -> None:
@@ -100,7 +100,7 @@ def a_checkpoint_is_what_each_reader_makes_of_the_log(
     assert checkpoint.wakeups == count_wakeups(log.events[log.seed_length :], reset_kinds)
 
 
-@law(log=stories(), config=configs, place=places)
+@law(log=stories(), config=configs, place=_places)
 def an_owner_begins_with_a_checkpoint_as_with_the_log(
     log: Log, config: GuardConfig, place: int
 ) -> None:
@@ -115,7 +115,7 @@ def an_owner_begins_with_a_checkpoint_as_with_the_log(
         assert resume_owner(whole, limits, now_ms) == opened
 
 
-@law(rows=journals, seed_length=lengths, profile=st.sampled_from(PROFILES), prefix=prefixes)
+@law(rows=journals, seed_length=lengths, profile=st.sampled_from(PROFILES), prefix=_prefixes)
 def a_checkpoint_comes_back_as_it_was_written(
     rows: list[tuple[str, object]], seed_length: int, profile: Profile, prefix: Prefix
 ) -> None:
@@ -126,11 +126,11 @@ def a_checkpoint_comes_back_as_it_was_written(
     assert keep(checkpoint, prefix) == Snapshot(checkpoint, prefix)
 
 
-@law(log=stories() | session_logs(), place=places, flip=st.integers(1, 255), rest=st.binary())
+@law(log=stories() | session_logs(), place=_places, flip=st.integers(1, 255), rest=st.binary())
 def a_damaged_snapshot_is_refused(log: Log | SessionLog, place: int, flip: int, rest: bytes) -> None:
     """With one byte changed anywhere, cut anywhere, or with something behind it, it is not believed."""
     start = begin_checkpoint(log.seed_length, log.profile)
-    content = encode_checkpoint(extend_checkpoint(start, log.events).unwrap(), ANY_PREFIX)
+    content = encode_checkpoint(extend_checkpoint(start, log.events).unwrap(), _ANY_PREFIX)
     place %= len(content)
     changed = bytes((content[place] ^ flip,))
     damaged = [
@@ -142,11 +142,11 @@ def a_damaged_snapshot_is_refused(log: Log | SessionLog, place: int, flip: int, 
         assert not is_successful(read_back(one, start))
 
 
-@law(log=stories(), reset_kinds=kinds)
+@law(log=stories(), reset_kinds=_kinds)
 def a_snapshot_serves_one_kind_of_reading(log: Log, reset_kinds: tuple[str, ...]) -> None:
     """It is refused for another session, seed length or profile, and for other `resetKinds`."""
     start = begin_checkpoint(log.seed_length, log.profile, reset_kinds)
-    content = encode_checkpoint(extend_checkpoint(start, log.events).unwrap(), ANY_PREFIX)
+    content = encode_checkpoint(extend_checkpoint(start, log.events).unwrap(), _ANY_PREFIX)
     (other_profile,) = set(PROFILES) - {log.profile}
     length = log.seed_length
     wanted: list[tuple[Checkpoint, SnapshotRule]] = [

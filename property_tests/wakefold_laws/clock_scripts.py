@@ -13,6 +13,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+#: What can be done to a clock.
 ClockDeed = Literal["go_on", "jump", "suspend"]
 
 

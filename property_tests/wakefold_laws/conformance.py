@@ -46,6 +46,7 @@ class FileReport(Struct, frozen=True):
     judged: bool = True
 
 
+#: The fields that the cases of a file may have, and what runs one.
 Judge = tuple[frozenset[str], Callable[[Case], object]]
 
 

@@ -40,6 +40,7 @@ from wakefold_laws.strategies import instants, json_values, prompts, records
 
 # Logs that no host wrote: rows of a journal in any order, and such rows spoilt, down to any JSON.
 
+#: Type and data of an event.
 Row = tuple[str, object]
 
 
@@ -50,20 +51,20 @@ def frame(record: Record, at_ms: int) -> str:
     return frame_one_shot(record)
 
 
-FEW: Final = (0, 0, 0, 1, 2, 1.0, -1, 0.5, True, None, "1", 2**53, 1e300)
-COUNTS: Final = st.sampled_from(FEW)
-SOURCES: Final = (REMINDER_SOURCE, {"kind": "plugin", "plugin": "schedule"}, name_person("r", None))
-frames = st.builds(frame, records(), instants())
-said = st.builds(make_message, st.just("m"), frames, st.sampled_from(SOURCES))
-sound_splices = st.fixed_dictionaries(
+_FEW: Final = (0, 0, 0, 1, 2, 1.0, -1, 0.5, True, None, "1", 2**53, 1e300)
+_COUNTS: Final = st.sampled_from(_FEW)
+_SOURCES: Final = (REMINDER_SOURCE, {"kind": "plugin", "plugin": "schedule"}, name_person("r", None))
+_frames = st.builds(frame, records(), instants())
+_said = st.builds(make_message, st.just("m"), _frames, st.sampled_from(_SOURCES))
+_sound_splices = st.fixed_dictionaries(
     {
         "target": st.just("next-turn"),
         "start": st.just(0),
         "removedCount": st.sampled_from((0, 0, 1, 2)),
-        "inserted": st.lists(said, max_size=2),
+        "inserted": st.lists(_said, max_size=2),
     }
 )
-sound_turns = st.fixed_dictionaries(
+_sound_turns = st.fixed_dictionaries(
     {
         "turn": st.sampled_from((1, 1, 2)),
         "step": st.just(1),
@@ -72,36 +73,38 @@ sound_turns = st.fixed_dictionaries(
         ),
     }
 )
-sources = st.fixed_dictionaries(
+_sources = st.fixed_dictionaries(
     {},
     optional={
         "kind": st.just("plugin") | json_values(),
         "plugin": st.sampled_from(("tool-schedule", "time-context", 1, None, [], {})),
     },
 )
-blocks = st.fixed_dictionaries({}, optional={"text": frames | json_values()})
-spoilt_messages = st.fixed_dictionaries(
-    {}, optional={"content": st.lists(blocks | json_values(), max_size=2), "source": sources}
+_blocks = st.fixed_dictionaries({}, optional={"text": _frames | json_values()})
+_spoilt_messages = st.fixed_dictionaries(
+    {}, optional={"content": st.lists(_blocks | json_values(), max_size=2), "source": _sources}
 )
-spoilt_splices = st.fixed_dictionaries(
-    {"target": st.just("next-turn"), "start": COUNTS},
+_spoilt_splices = st.fixed_dictionaries(
+    {"target": st.just("next-turn"), "start": _COUNTS},
     optional={
-        "removedCount": COUNTS,
-        "inserted": st.lists(spoilt_messages | json_values(), max_size=3) | json_values(),
+        "removedCount": _COUNTS,
+        "inserted": st.lists(_spoilt_messages | json_values(), max_size=3) | json_values(),
     },
 )
-spoilt_turns = st.fixed_dictionaries(
-    {}, optional={"turn": COUNTS, "step": COUNTS, "reason": json_values()}
+_spoilt_turns = st.fixed_dictionaries(
+    {}, optional={"turn": _COUNTS, "step": _COUNTS, "reason": json_values()}
 )
-TURN_TYPES: Final = (TURN_START, TURN_START, TURN_END, STEP_START, STEP_END)
-rows = st.one_of(
-    st.tuples(st.just(INBOX_SPLICED), sound_splices),
-    st.tuples(st.sampled_from(TURN_TYPES), sound_turns),
-    st.tuples(st.just(INBOX_SPLICED), spoilt_splices),
-    st.tuples(st.sampled_from(TURN_TYPES), spoilt_turns),
+_TURN_TYPES: Final = (TURN_START, TURN_START, TURN_END, STEP_START, STEP_END)
+_rows = st.one_of(
+    st.tuples(st.just(INBOX_SPLICED), _sound_splices),
+    st.tuples(st.sampled_from(_TURN_TYPES), _sound_turns),
+    st.tuples(st.just(INBOX_SPLICED), _spoilt_splices),
+    st.tuples(st.sampled_from(_TURN_TYPES), _spoilt_turns),
     st.tuples(st.sampled_from(sorted(CONVERSATION_TYPES)), json_values()),
 )
-journals = st.lists(rows, min_size=4, max_size=16)
+#: Rows that no host wrote, sound and spoilt.
+journals = st.lists(_rows, min_size=4, max_size=16)
+#: How many events a fork inherited, often none.
 lengths = st.sampled_from((0, 0, 1, 2, 4, 16))
 
 
@@ -239,7 +242,7 @@ def turns_are_numbered_one_by_one(host: HostModel) -> None:
     assert told == [(kind, turn) for turn in range(1, count + 1) for kind in (TURN_START, TURN_END)]
 
 
-OUTCOMES: Final = {
+_OUTCOMES: Final = {
     "waiting": "waiting",
     "under-way": "under-way",
     "completed": "handed-over",
@@ -255,4 +258,4 @@ def a_trace_tells_the_fate_of_every_message(host: HostModel) -> None:
         found = trace_deliveries(iter(host.events[:length]), host.seed_length)
         for name, fate in tell_fates(host.events[host.seed_length : length]).items():
             for key in host.messages[name]:
-                assert found[key].outcome == OUTCOMES[fate]
+                assert found[key].outcome == _OUTCOMES[fate]

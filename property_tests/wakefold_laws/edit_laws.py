@@ -44,14 +44,14 @@ from wakefold_laws.zone_changes import NO_ZONE_ANYWHERE, move_nowhere
 
 _HOUR_MS: Final = 3_600_000
 
-picks = st.integers(0, 2519)
-pauses = st.sampled_from((0, 1, 60_000, _HOUR_MS, 100 * _HOUR_MS, 10_000 * _HOUR_MS))
-lengths = st.sampled_from((1, 60_000, 299_999, 300_000, _HOUR_MS, 20 * _HOUR_MS))
+_picks = st.integers(0, 2519)
+_pauses = st.sampled_from((0, 1, 60_000, _HOUR_MS, 100 * _HOUR_MS, 10_000 * _HOUR_MS))
+_lengths = st.sampled_from((1, 60_000, 299_999, 300_000, _HOUR_MS, 20 * _HOUR_MS))
 
-Step = tuple[Ledger, Change, Ledger]
+_Step = tuple[Ledger, Change, Ledger]
 
 
-def _list_steps(log: EditedLog) -> Iterator[Step]:
+def _list_steps(log: EditedLog) -> Iterator[_Step]:
     """Each change of a log's own part, between what was before and what came of it."""
     ledger = Ledger(profile=log.profile, seed_length=log.seed_length)
     for event in log.events:
@@ -113,7 +113,7 @@ def no_fold_asks_for_a_zone(log: EditedLog) -> None:
     assert list(moved.records.values()) == [rename(one) for one in log.ledger.records.values()]
 
 
-@law(log=edited_logs(), pick=picks, title=st.none() | st.just("another"))
+@law(log=edited_logs(), pick=_picks, title=st.none() | st.just("another"))
 def a_text_edit_moves_nothing(log: EditedLog, pick: int, title: str | None) -> None:
     """Another prompt or title leaves rule, target, snooze, pause and runs as they were, and counts as
     one edit.
@@ -132,7 +132,7 @@ def a_text_edit_moves_nothing(log: EditedLog, pick: int, title: str | None) -> N
     assert kept == record
 
 
-@law(log=edited_logs(), pick=picks, pause_ms=pauses, later_ms=pauses)
+@law(log=edited_logs(), pick=_picks, pause_ms=_pauses, later_ms=_pauses)
 def a_pause_piles_nothing_up(log: EditedLog, pick: int, pause_ms: int, later_ms: int) -> None:
     """However long a reminder is paused, nothing of it is delivered meanwhile, nothing recurring at the
     moment when it goes on, and one message at most at the next look, whenever that is.
@@ -157,7 +157,7 @@ def _count(changes: list[Change], schedule_id: str) -> int:
     return sum(not isinstance(one, Create) and one.id == schedule_id for one in changes)
 
 
-@law(log=edited_logs(), pick=picks, length_ms=lengths, late_ms=lengths)
+@law(log=edited_logs(), pick=_picks, length_ms=_lengths, late_ms=_lengths)
 def a_snooze_loses_nothing_of_the_sequence(
     log: EditedLog, pick: int, length_ms: int, late_ms: int
 ) -> None:
@@ -246,7 +246,7 @@ def a_revision_counts_edits_alone(log: EditedLog) -> None:
             assert record.standing.revision == edits[record.id]
 
 
-@law(times=2, log=edited_logs(), pick=picks, wished=options_changed)
+@law(times=2, log=edited_logs(), pick=_picks, wished=options_changed)
 def a_caller_is_refused_what_would_be_corrupt(log: EditedLog, pick: int, wished: Json) -> None:
     """Options that a caller is refused for not standing together would make the log corrupt, and those
     that it may give would not; a pause of what is paused, or a resume of what is not, likewise.
@@ -273,7 +273,7 @@ def a_caller_is_refused_what_would_be_corrupt(log: EditedLog, pick: int, wished:
     assert _can_follow(log, later) != paused
 
 
-@law(log=edited_logs(), pick=picks)
+@law(log=edited_logs(), pick=_picks)
 def a_dispatch_states_what_was_evaluated(log: EditedLog, pick: int) -> None:
     """What an owner writes of a due reminder may follow, and is the latest occurrence with the next
     target; stated a millisecond before it is due, it may not.

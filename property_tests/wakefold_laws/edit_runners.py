@@ -52,6 +52,7 @@ from wakefold.wakes import (
     decide_due,
 )
 
+#: One line of a vector file, or a part of it.
 Case = dict[str, Any]
 _PROFILES: Final = {profile.name: profile for profile in PROFILES}
 _STANDING: Final = ("version", "runs", "revision", "paused", "snoozedUntil")

@@ -40,15 +40,15 @@ from wakefold_laws.drawing import st
 from wakefold_laws.laws import law
 from wakefold_laws.strategies import changes, instants, json_values, prompts
 
-OTHER_TYPES: Final[tuple[object, ...]] = (None, True, False, 0, 1.5, "x", [], {})
-KNOWN_KEYS: Final = {
+_OTHER_TYPES: Final[tuple[object, ...]] = (None, True, False, 0, 1.5, "x", [], {})
+_KNOWN_KEYS: Final = {
     "version", "operation", "schedule", "id", "acceptedAt",
     "kind", "prompt", "afterSeconds", "everySeconds", "scheduledAt",
 }  # fmt: skip
-DAYS_IN_400_YEARS: Final = 146_097
-NO_NUMBERS: Final[tuple[object, ...]] = (True, False, None, "300", b"300", [300], {}, 300j)
-SECONDS_BOUNDS: Final = (("after", 1, MAX_SAFE_INTEGER), ("every", 300, MAX_SAFE_INTEGER // 1000))
-odd_characters = st.sampled_from("0\uff10\u0660\n \0") | st.characters(exclude_categories=())
+_DAYS_IN_400_YEARS: Final = 146_097
+_NO_NUMBERS: Final[tuple[object, ...]] = (True, False, None, "300", b"300", [300], {}, 300j)
+_SECONDS_BOUNDS: Final = (("after", 1, MAX_SAFE_INTEGER), ("every", 300, MAX_SAFE_INTEGER // 1000))
+_odd_characters = st.sampled_from("0\uff10\u0660\n \0") | st.characters(exclude_categories=())
 
 
 def is_corrupt(decoded: Result[Change, CorruptScheduleLog]) -> bool:
@@ -72,7 +72,7 @@ def list_mutations(change: Change, extra: str) -> Iterator[tuple[str, object]]:
     whole = encode_change(change)
     for place in range(len(list_objects(whole))):
         for key in (*list_objects(whole)[place], None):
-            for value in ("DROP", *OTHER_TYPES) if key is not None else OTHER_TYPES:
+            for value in ("DROP", *_OTHER_TYPES) if key is not None else _OTHER_TYPES:
                 data = copy.deepcopy(whole)
                 fields = list_objects(data)[place]
                 if key is None:
@@ -109,7 +109,7 @@ def every_single_mutation_of_a_change_is_refused(change: Change, extra: str) -> 
     """An extra key, a dropped key or a value of another type makes a change corrupt; one may drop
     `acceptedAt`, which leaves the dispatch of a one-shot.
     """
-    if extra in KNOWN_KEYS:
+    if extra in _KNOWN_KEYS:
         extra += "2"
     for name, data in list_mutations(change, extra):
         decoded = decode_change(data)
@@ -133,7 +133,7 @@ def whole_numbers_may_be_spelled_as_doubles(change: Change) -> None:
     assert is_corrupt(decode_change(data))
 
 
-@law(bounds=st.sampled_from(SECONDS_BOUNDS))
+@law(bounds=st.sampled_from(_SECONDS_BOUNDS))
 def seconds_are_read_exactly_within_their_bounds(bounds: tuple[str, int, int]) -> None:
     """Delays are read from 1 s to 2 ** 53 - 1 s, rates from 300 s while their milliseconds are safe."""
     kind, least, most = bounds
@@ -194,10 +194,10 @@ def an_instant_names_a_real_day_and_time(
         assert parsed // 1000 % 86_400 == hour * 3600 + minute * 60 + second
         if year <= 9599:
             later = f"{year + 400:04}{text[4:]}"
-            assert parse_instant(later) == parsed + DAYS_IN_400_YEARS * 86_400_000
+            assert parse_instant(later) == parsed + _DAYS_IN_400_YEARS * 86_400_000
 
 
-@law(instant_ms=instants(), place=st.integers(0, 24), added=odd_characters)
+@law(instant_ms=instants(), place=st.integers(0, 24), added=_odd_characters)
 def no_other_spelling_of_an_instant_is_canonical(instant_ms: int, place: int, added: str) -> None:
     """A character more, less or foreign makes an instant's text unreadable; a digit names another."""
     text = format_instant(instant_ms)
@@ -248,7 +248,7 @@ def a_double_is_an_integer_only_without_a_fraction(number: float) -> None:
     assert read_safe_integer(number) == (number if whole else None)
 
 
-@law(value=st.sampled_from(NO_NUMBERS))
+@law(value=st.sampled_from(_NO_NUMBERS))
 def nothing_but_a_number_is_an_integer(value: object) -> None:
     """Booleans, texts and everything else that is no JSON number are no integers."""
     assert read_safe_integer(value) is None

@@ -18,7 +18,8 @@ from wakefold.recurrence import PUBLISHED
 from wakefold.signals import Recorded, StopTold
 from wakefold.tools import Append, Appended, Barrier, Confirmed, Sampled, StepAnswer, ToolStep
 
-START_MS: Final = 1_801_472_400_000  # 2027-02-01T09:00:00Z
+#: When a bench begins (epoch ms): 2027-02-01T09:00:00Z.
+START_MS: Final = 1_801_472_400_000
 
 
 class Bench:

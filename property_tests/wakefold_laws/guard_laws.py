@@ -55,11 +55,12 @@ from wakefold_laws.laws import law
 from wakefold_laws.log_model import BrokenLog, Log
 from wakefold_laws.strategies import broken_logs, logs
 
-WEEK_MS: Final = 7 * DAY_MS
-STEPS_MS: Final = (0, 1, 60_000, 600_000, HOUR_MS, HOUR_MS + 1, DAY_MS, 9 * DAY_MS, -HOUR_MS, -DAY_MS)
+_WEEK_MS: Final = 7 * DAY_MS
+_STEPS_MS: Final = (0, 1, 60_000, 600_000, HOUR_MS, HOUR_MS + 1, DAY_MS, 9 * DAY_MS, -HOUR_MS, -DAY_MS)
 
-steps = st.sampled_from(STEPS_MS)
-words = st.sampled_from(("user", "user", "a2a", "plugin", None))
+_steps = st.sampled_from(_STEPS_MS)
+_words = st.sampled_from(("user", "user", "a2a", "plugin", None))
+#: Limits of the guard, narrow enough to be met.
 configs = st.builds(
     GuardConfig,
     max_consecutive_wakeups=st.integers(0, 3),
@@ -78,8 +79,8 @@ def retell(draw: st.DrawFn, events: Sequence[Event]) -> tuple[Event, ...]:
     time_ms = START_MS
     told: list[Event] = []
     for one in events:
-        time_ms += draw(steps)
-        kind = None if one.type == SCHEDULE_CHANGE else draw(words)
+        time_ms += draw(_steps)
+        kind = None if one.type == SCHEDULE_CHANGE else draw(_words)
         if kind is None:
             told.append(Event(one.type, one.seq, time_ms, one.data))
         else:
@@ -125,11 +126,11 @@ def numbers_of(wakeups: Wakeups) -> tuple[int | None, ...]:
     return wakeups.consecutive, wakeups.max_consecutive, wakeups.total, wakeups.word_seq
 
 
+#: The place of an event and how far away from it in ms; no place is that of the latest event.
 Moment = tuple[int | None, int]
 
-# The place of an event and how far away from it in ms; no place is that of the latest event.
-places = st.integers(0, 2**16)
-moments = st.tuples(places, steps) | st.tuples(st.none(), st.integers(-WEEK_MS, 2 * DAY_MS))
+_places = st.integers(0, 2**16)
+_moments = st.tuples(_places, _steps) | st.tuples(st.none(), st.integers(-_WEEK_MS, 2 * DAY_MS))
 
 
 def find_moment(events: Sequence[Event], moment: Moment) -> int:
@@ -138,10 +139,10 @@ def find_moment(events: Sequence[Event], moment: Moment) -> int:
     latest_ms = max(times_ms)
     place, away_ms = moment
     near_ms = latest_ms if place is None else times_ms[place % len(times_ms)]
-    return max(near_ms + away_ms, latest_ms - WEEK_MS)
+    return max(near_ms + away_ms, latest_ms - _WEEK_MS)
 
 
-@law(times=3, log=stories() | broken_stories(), config=configs, moment=moments)
+@law(times=3, log=stories() | broken_stories(), config=configs, moment=_moments)
 def counting_on_the_way_is_counting_over_the_log(
     log: Log | BrokenLog, config: GuardConfig, moment: Moment
 ) -> None:
@@ -161,7 +162,7 @@ def counting_on_the_way_is_counting_over_the_log(
     assert judge(followed, ledger, config, now_ms) == expected
 
 
-@law(log=stories() | broken_stories(), moment=moments)
+@law(log=stories() | broken_stories(), moment=_moments)
 def looking_back_is_scanning_the_times(log: Log | BrokenLog, moment: Moment) -> None:
     """At each length of a log the wakeups since an instant are those that a look at every time that is
     kept finds, and kept are all but the old ones at the beginning, whatever the clock did.
@@ -183,7 +184,7 @@ def looking_back_is_scanning_the_times(log: Log | BrokenLog, moment: Moment) -> 
             assert followed.find_since(edge_ms) == (scanned[0] if scanned else None)
 
 
-@law(times=3, log=stories(), config=configs, place=places, restart=moments, later=moments)
+@law(times=3, log=stories(), config=configs, place=_places, restart=_moments, later=_moments)
 def a_restart_changes_no_verdict(
     log: Log, config: GuardConfig, place: int, restart: Moment, later: Moment
 ) -> None:
@@ -216,7 +217,7 @@ def a_restart_changes_no_verdict(
     log=stories(),
     config=configs,
     kind=st.sampled_from(("user", "a2a", "plugin")),
-    moment=moments,
+    moment=_moments,
 )
 def a_word_resets_the_streak_and_nothing_else(
     log: Log, config: GuardConfig, kind: str, moment: Moment
@@ -244,7 +245,7 @@ def a_word_resets_the_streak_and_nothing_else(
         assert after.hold == before.hold
 
 
-@law(times=3, log=stories(), config=configs, moment=moments)
+@law(times=3, log=stories(), config=configs, moment=_moments)
 def a_reap_ends_what_caused_it_and_leaves_one_shots(
     log: Log, config: GuardConfig, moment: Moment
 ) -> None:
@@ -278,7 +279,7 @@ def a_reap_ends_what_caused_it_and_leaves_one_shots(
         assert again.key == stop.key
 
 
-deeds = st.tuples(
+_deeds = st.tuples(
     st.sampled_from(("every", "every", "shot", "go", "go", "go", "idle", "idle", "word", "later")),
     st.integers(0, 9),
 )
@@ -298,7 +299,7 @@ def do(bench: Bench, deed: str, choice: int) -> None:
         case "word":
             bench.append({"source": {"kind": "user"}}, "user/message")
         case "later":
-            bench.now_ms += STEPS_MS[choice]
+            bench.now_ms += _STEPS_MS[choice]
         case _:
             look(bench)
 
@@ -323,7 +324,7 @@ def look(bench: Bench) -> None:
         assert left.to_delete == ()
 
 
-@law(times=12, config=configs, life=st.lists(deeds, min_size=4, max_size=40))
+@law(times=12, config=configs, life=st.lists(_deeds, min_size=4, max_size=40))
 def no_stop_is_told_twice(config: GuardConfig, life: list[tuple[str, int]]) -> None:
     """Through any life of a session: every stop is acted on at each idle and told once, and its log
     can be folded at the end as it was followed on the way.

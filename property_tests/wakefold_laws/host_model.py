@@ -47,10 +47,13 @@ from wakefold.wakes import (
 )
 from wakefold_laws.log_model import renew
 
+#: An id and an occurrence (epoch ms).
 Key = tuple[str, int]
 
+#: The milliseconds of a day.
 DAY_MS: Final = 86_400_000
-START_MS: Final = 1_801_472_400_000  # 2027-02-01T09:00:00Z
+#: When a session begins (epoch ms): 2027-02-01T09:00:00Z.
+START_MS: Final = 1_801_472_400_000
 
 
 class HostModel:

@@ -43,13 +43,14 @@ from wakefold_laws.strategies import (
     moments,
 )
 
+#: What folding a log comes to.
 Folded = Result[Ledger, CorruptScheduleLog]
 
-AnyLog = TypeVar("AnyLog", bound=Log | BrokenLog)
+_AnyLog = TypeVar("_AnyLog", bound=Log | BrokenLog)
 
-any_data = changes().map(encode_change) | json_values()
-garbage_rows = st.tuples(st.sampled_from((SCHEDULE_CHANGE, "user/message")), any_data)
-places = st.integers(0, 2**16)
+_any_data = changes().map(encode_change) | json_values()
+_garbage_rows = st.tuples(st.sampled_from((SCHEDULE_CHANGE, "user/message")), _any_data)
+_places = st.integers(0, 2**16)
 
 
 def fold_by_steps(events: Sequence[Event], seed_length: int, profile: Profile) -> Folded:
@@ -65,7 +66,7 @@ def _evolve(event: Event, ledger: Ledger) -> Folded:
 @st.composite
 def candidates(draw: st.DrawFn, ledger: Ledger) -> Event:
     """An event that may or may not follow: any at all, or one that names an id of the ledger."""
-    kind, data = draw(st.tuples(st.just(SCHEDULE_CHANGE), any_data) | foreign_events())
+    kind, data = draw(st.tuples(st.just(SCHEDULE_CHANGE), _any_data) | foreign_events())
     if len(ledger.seen_ids) > 0 and draw(st.booleans()):
         named = draw(st.sampled_from(list(ledger.seen_ids)))
         accepted = st.none() | moments(ledger)
@@ -76,7 +77,13 @@ def candidates(draw: st.DrawFn, ledger: Ledger) -> Event:
 
 @law(log=logs())
 def a_valid_log_folds_to_what_its_writer_did(log: Log) -> None:
-    """Folding a valid log gives the records, ids and last batch of the model that wrote it."""
+    """Folding a valid log gives the records, ids and last batch of the model that wrote it.
+
+    :shape: `log`: a `Log`, drawn by `logs` or given by `retrace_log`
+    :units: none
+    :errors: `AssertionError` where fold and model differ
+    :source: spec section 4
+    """
     ledger = fold(log.events, log.seed_length, log.profile).unwrap()
     assert ledger == log.ledger
     assert list(ledger.records) == list(log.ledger.records)
@@ -107,7 +114,7 @@ def an_earlier_ledger_stays_as_it_was(log: Log) -> None:
 
 
 @st.composite
-def continued_logs(draw: st.DrawFn, any_logs: st.SearchStrategy[AnyLog]) -> tuple[AnyLog, Event]:
+def continued_logs(draw: st.DrawFn, any_logs: st.SearchStrategy[_AnyLog]) -> tuple[_AnyLog, Event]:
     """A log, and an event that may or may not follow it."""
     log = draw(any_logs)
     ledger = log.ledger if isinstance(log, Log) else Ledger(position=len(log.events))
@@ -148,16 +155,23 @@ def a_broken_log_fails_at_the_planted_fault(log: BrokenLog) -> None:
     assert (fault.code, fault.index, fault.rule) == ("corrupt_schedule_log", log.index, log.rule)
 
 
-@law(log=logs(), garbage=st.lists(garbage_rows, min_size=4, max_size=4))
+@law(log=logs(), garbage=st.lists(_garbage_rows, min_size=4, max_size=4))
 def inherited_events_are_not_read(log: Log, garbage: list[tuple[str, object]]) -> None:
-    """A fork folds the same whatever stands in the place of its inherited events."""
+    """A fork folds the same whatever stands in the place of its inherited events.
+
+    :shape: `log` as drawn by `logs`, `garbage`: rows (type, data) that stand in the places of the first
+        inherited events
+    :units: none
+    :errors: `AssertionError` where the fold differs
+    :source: spec section 4
+    """
     inherited = [Event(kind, seq, 0, data) for seq, (kind, data) in enumerate(garbage)]
     replaced = inherited[: log.seed_length]
     events = [*replaced, *log.events[len(replaced) :]]
     assert fold(events, log.seed_length, log.profile) == Success(log.ledger)
 
 
-@law(log=logs(), place=places, rows=st.lists(foreign_events()))
+@law(log=logs(), place=_places, rows=st.lists(foreign_events()))
 def foreign_events_change_nothing_but_the_position(
     log: Log, place: int, rows: list[tuple[str, object]]
 ) -> None:

@@ -44,10 +44,16 @@ WHITE_SPACE: Final = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff"
 
 
 class Log(Struct, frozen=True):
-    """A valid log, `seq` from 0, of which `seed_length` events are inherited (they are valid too).
+    """A valid log, of which the first `seed_length` events are inherited (they are valid too).
 
-    `ledger` is what the log comes to under `profile`; `occurrences` has (seq, occurrence ms) of every
-    dispatch, inherited ones included.
+    `ledger` is what the log comes to under `profile`; `occurrences` are those of every dispatch,
+    inherited ones included.
+
+    :shape: `occurrences`: (seq, occurrence) pairs in the order of the log, inherited ones first
+    :units: `seq` from 0, contiguous; `seed_length` in events; event times and occurrences in epoch
+        milliseconds UTC
+    :errors: none: nothing is checked, `retrace_log` makes one that is
+    :source: spec section 4
     """
 
     events: tuple[Event, ...]
@@ -118,6 +124,7 @@ _BAD_INSTANTS: Final = (
     None,
 )
 
+#: What can be wrong with a create by its shape alone, at least one fault for each rule.
 SHAPE_FAULTS: Final = (
     ShapeFault("not_an_object", (), (None, True, 1, "x", [])),
     ShapeFault("not_an_object", ("schedule",), (None, True, 1, "x", [])),
@@ -261,7 +268,14 @@ class Level:
 def retrace_log(events: Sequence[Event], seed_length: int = 0, profile: Profile = SEED) -> Log:
     """A valid log of your own as laws take it, with what this model says that it comes to.
 
-    `ValueError` names the first event that cannot follow those before it.
+    Only what the model cannot follow is refused; that an id is new, or a batch far enough from the one
+    before, is the writer's business.
+
+    :shape: events in the order of their log go in, changes of version 1; a `Log` comes out
+    :units: `seed_length` in events; event times in epoch milliseconds UTC
+    :errors: `ValueError` names by its place the first event that does not read, or that ends or
+        dispatches what is not active
+    :source: spec section 4; ours, docs/laws.md
     """
     inherited, own = Level(profile, 0, 0), Level(profile, seed_length, 0)
     for place, event in enumerate(events):

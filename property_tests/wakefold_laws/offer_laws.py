@@ -34,7 +34,7 @@ class Attempt(Struct, frozen=True):
 
 
 _ENDS: Final[tuple[EndKind | None, ...]] = ("failed", "failed", "failed", "completed", None)
-attempts = st.lists(
+_attempts = st.lists(
     st.builds(
         Attempt,
         st.sampled_from(_ENDS),
@@ -87,7 +87,7 @@ def count_turns(host: HostModel) -> tuple[Counter[object], set[object]]:
     return turns, well
 
 
-@law(times=2, host=hosts(), script=attempts)
+@law(times=2, host=hosts(), script=_attempts)
 def no_input_is_offered_more_than_five_times(host: HostModel, script: list[Attempt]) -> None:
     """However turns end and whenever the host dies, each input has five turns at most, all of one
     message, one after the other and never two at once, and none of another input in between.
@@ -101,7 +101,7 @@ def no_input_is_offered_more_than_five_times(host: HostModel, script: list[Attem
         counts[name] = given.earlier_offers + 1
 
 
-@law(times=2, host=hosts(), script=attempts)
+@law(times=2, host=hosts(), script=_attempts)
 def no_input_is_lost_before_its_last_offer(host: HostModel, script: list[Attempt]) -> None:
     """Whatever was offered waits once, or a turn of it ended well, or it has had its offers."""
     names: set[object] = set()
@@ -116,7 +116,7 @@ def no_input_is_lost_before_its_last_offer(host: HostModel, script: list[Attempt
     assert all(turns[name] == OFFERS_MAX for name in names - well - set(waiting))
 
 
-@law(host=hosts(), script=attempts)
+@law(host=hosts(), script=_attempts)
 def pauses_grow_and_outlast_a_restart(host: HostModel, script: list[Attempt]) -> None:
     """An input that came to nothing waits longer each time, for no other reason than what the log says;
     whoever opens the session again waits for the same instant.
@@ -148,7 +148,7 @@ def a_set_clock_neither_skips_nor_stretches_a_pause(
         assert 0 < wake.delay_ms == min(at_ms - now_ms, at_ms - failed_at_ms)
 
 
-@law(host=hosts(), script=attempts)
+@law(host=hosts(), script=_attempts)
 def receipts_count_the_offers(host: HostModel, script: list[Attempt]) -> None:
     """What waits for another offer is told so: how its last turn ended, how often, and when again."""
     for living, given in live_on(host, script):

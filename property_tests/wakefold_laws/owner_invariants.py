@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+#: The name of an invariant.
 Invariant = Literal[
     "once",
     "early",
@@ -29,6 +30,12 @@ Invariant = Literal[
     "gone",
 ]
 
+#: Each invariant in one sentence, by its name.
+#:
+#: :shape: a dict of sentences by `Invariant`, in the order in which they are listed
+#: :units: none
+#: :errors: none
+#: :source: spec sections 7, 8 and 12; ours, docs/testing.md
 INVARIANTS: Final[dict[Invariant, str]] = {
     "once": "No occurrence is handed over twice, or after its reminder was deleted.",
     "early": "Nothing is handed over before its target, by the clock sample of the claim.",
@@ -49,11 +56,16 @@ INVARIANTS: Final[dict[Invariant, str]] = {
     "disposal": "Disposal goes on once it is asked for, and is reported when nothing is outstanding.",
     "gone": "A disposed owner orders nothing.",
 }
-"""Each invariant in one sentence, by its name."""
 
 
 class BrokenInvariant(AssertionError):
-    """An invariant does not hold; says which, and what was seen."""
+    """An invariant does not hold; says which, and what was seen.
+
+    :shape: `name` is a key of `INVARIANTS`; the text has name, sentence and what was seen
+    :units: none
+    :errors: is an `AssertionError`
+    :source: ours, docs/testing.md
+    """
 
     def __init__(self, name: Invariant, seen: str) -> None:
         """The invariant's name, and what was seen instead."""

@@ -30,8 +30,8 @@ from wakefold_laws.owner_moves import (
 )
 from wakefold_laws.owner_world import OwnerWorld, Scenario
 
-REMINDERS_MAX: Final = 4
-STEPS_MAX: Final = 12
+_REMINDERS_MAX: Final = 4
+_STEPS_MAX: Final = 12
 _GRID_MS: Final = 150_000  # half the gate, so that targets fall before, on and behind it
 _INSTANTS: Final = st.integers(0, 10).map(lambda step: step * _GRID_MS)
 
@@ -48,10 +48,14 @@ def _draw_record(draw: DrawFn, number: int) -> Record:
     return draw(st.sampled_from(records))
 
 
-@st.composite
-def scenarios(draw: DrawFn) -> Scenario:
+def scenarios() -> SearchStrategy[Scenario]:
     """Worlds of up to four reminders, a clock of several instants and, in some, a guard that holds."""
-    count = draw(st.integers(1, REMINDERS_MAX))
+    return _draw_scenario()
+
+
+@st.composite
+def _draw_scenario(draw: DrawFn) -> Scenario:
+    count = draw(st.integers(1, _REMINDERS_MAX))
     records = tuple(draw(_draw_record(number)) for number in range(count))
     at_start = draw(st.integers(0, count))
     moments = _INSTANTS | _INSTANTS.map(lambda instant_ms: instant_ms - 1)
@@ -64,7 +68,14 @@ def scenarios(draw: DrawFn) -> Scenario:
 
 
 class OwnerMachine(RuleBasedStateMachine):
-    """One life of an owner after another, crashes and restarts in between; any move at any time."""
+    """One life of an owner after another, crashes and restarts in between; any move at any time.
+
+    :shape: a `RuleBasedStateMachine` of Hypothesis, whose `TestCase` is what runs; a subclass may
+        override `decide` (as `advance`) and `list_scenarios`
+    :units: instants in epoch milliseconds UTC
+    :errors: `BrokenInvariant`, with the moves of the smallest life that shows it
+    :source: ours, docs/testing.md
+    """
 
     world: OwnerWorld | None = None
 
@@ -88,7 +99,7 @@ class OwnerMachine(RuleBasedStateMachine):
         """What is outstanding comes."""
         self.make_one(list_answers, data)
 
-    @rule(steps=st.integers(2, STEPS_MAX))
+    @rule(steps=st.integers(2, _STEPS_MAX))
     def settle(self, steps: int) -> None:
         """All goes well for a while: most of a life."""
         for _ in range(steps):

@@ -32,11 +32,15 @@ _MARS: Final = CalendarRecord(
 )
 _REST: Final = EveryRecord("rest", "rest your eyes", 300, 450_000)
 
+#: A one-shot at the start and a repeat later.
 ONE_OF_EACH: Final = Scenario("a one-shot and a repeat", _TICKS_MS, (_TEA,), (_WALK,))
+#: A one-shot at the start and one later.
 TWO_ONE_SHOTS: Final = Scenario("two one-shots", _TICKS_MS, (_TEA,), (_BUS,))
+#: Two repeats whose targets are closer than two batches may be.
 TWO_REPEATS: Final = Scenario(
     "two repeats on both sides of the gate", (300_000, 599_999, 600_000), (_WALK,), (_REST,)
 )
+#: As `ONE_OF_EACH`, under a guard that holds after one wakeup.
 UNDER_GUARD: Final = Scenario(
     "a one-shot and a repeat under a guard that holds",
     _TICKS_MS,
@@ -44,17 +48,25 @@ UNDER_GUARD: Final = Scenario(
     (_WALK,),
     GuardConfig(hold=True, max_consecutive_wakeups=1, max_per_hour=0),
 )
+#: A one-shot, and a calendar rule whose zone no tz database has.
 ZONE_UNKNOWN: Final = Scenario(
     "a one-shot and a rule whose zone is unknown", _TICKS_MS, (_TEA,), (_MARS,)
 )
 SCENARIOS: Final = (ONE_OF_EACH, TWO_ONE_SHOTS, TWO_REPEATS, UNDER_GUARD, ZONE_UNKNOWN)
 """Two reminders and two ticks of the clock, in each combination; every fault can happen in each."""
 
+#: How many states are visited by default before the world counts as unbounded.
 STATES_MAX: Final = 2_000_000
 
 
 class Exploration(Struct, frozen=True):
-    """What was visited: the owner's own states, those of the whole world, and the moves made."""
+    """What was visited: the owner's own states, those of the whole world, and the moves made.
+
+    :shape: as text one line: the scenario's name and the three counts
+    :units: counts of states and of moves
+    :errors: none
+    :source: ours, docs/testing.md
+    """
 
     scenario: str
     owner_states: int
@@ -70,7 +82,13 @@ class Exploration(Struct, frozen=True):
 
 
 class Counterexample(AssertionError):
-    """The shortest way to a broken invariant; `labels` says what happened, in order."""
+    """The shortest way to a broken invariant.
+
+    :shape: `name` is a key of `INVARIANTS`, `labels` say what happened, in order; the text has both
+    :units: none
+    :errors: is an `AssertionError`; `explore` raises it
+    :source: ours, docs/testing.md
+    """
 
     def __init__(self, broken: BrokenInvariant, labels: tuple[str, ...]) -> None:
         """What was broken, and the moves that led there."""
@@ -82,9 +100,13 @@ class Counterexample(AssertionError):
 def explore(
     scenario: Scenario, decider: Advance = advance, states_max: int = STATES_MAX
 ) -> Exploration:
-    """Make every move in every reachable state; raises `Counterexample` for a broken invariant.
+    """Make every move in every state that can be reached, and count them.
 
-    `ValueError` if the world turns out to have more than `states_max` states.
+    :shape: `decider` takes an owner and a signal and gives the owner and its effects, as `advance` does
+    :units: `states_max` counts states of the world
+    :errors: `Counterexample` for a broken invariant; `ValueError` where the world has more than
+        `states_max` states; what the decider raises
+    :source: spec section 8; ours, docs/testing.md
     """
     start = OwnerWorld(scenario, decider)
     ways: dict[Hashable, tuple[Hashable, str] | None] = {start.key(): None}

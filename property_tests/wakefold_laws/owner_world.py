@@ -37,6 +37,12 @@ class Scenario(Struct, frozen=True):
 
     The `later` reminders are made by a tool at any time. Of the guard's limits only the streak with
     `hold` is understood.
+
+    :shape: records as the core has them; the clock begins at the first of `clock_ms`, which may not be
+        empty
+    :units: `clock_ms` in epoch milliseconds UTC
+    :errors: none: nothing is checked
+    :source: ours, docs/testing.md
     """
 
     name: str

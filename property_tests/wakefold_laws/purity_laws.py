@@ -29,10 +29,12 @@ from wakefold_laws.log_model import BrokenLog, Log
 from wakefold_laws.strategies import broken_logs, json_values, logs
 from wakefold_laws.wake_laws import Scene, grown_scenes
 
-NOW_MS: Final = 1_801_472_400_000  # 2027-02-01T09:00:00Z
+#: The instant (epoch ms) at which is asked: 2027-02-01T09:00:00Z.
+NOW_MS: Final = 1_801_472_400_000
+#: Text that tempts a program to look at its locale.
 ATTACK: Final = "\u00fcber \ud83d \u2028\n[SCHEDULE REMINDER]\n\u0131I\u00df\ufb03"
 
-places = st.integers(0, 2**16)
+_places = st.integers(0, 2**16)
 
 
 def list_requests() -> Iterator[object]:
@@ -68,7 +70,7 @@ def answer_twice(work: Callable[[], object], *inputs: object) -> None:
     assert repr(inputs) == spelled
 
 
-@law(log=logs() | broken_logs(), place=places, anything=json_values())
+@law(log=logs() | broken_logs(), place=_places, anything=json_values())
 def folding_twice_is_the_same_and_changes_nothing(
     log: Log | BrokenLog, place: int, anything: object
 ) -> None:
@@ -88,7 +90,7 @@ def folding_twice_is_the_same_and_changes_nothing(
             answer_twice(partial(validate, ledger, event), ledger, event)
 
 
-@law(log=logs(), place=places)
+@law(log=logs(), place=_places)
 def an_older_ledger_is_not_changed_by_what_grows_from_it(log: Log, place: int) -> None:
     """Every ledger on the way through a log is still the fold of its prefix when the log has ended."""
     place = log.seed_length + place % (len(log.events) - log.seed_length + 1)

@@ -135,11 +135,11 @@ def a_dispatch_without_a_live_create_has_no_receipt(
 @st.composite
 def lawless_logs(draw: st.DrawFn) -> tuple[list[Event], int]:
     """Events of few ids that keep no rule, with malformed changes among them, and a seed length."""
-    events = [Event(SCHEDULE_CHANGE, seq, seq, data) for seq, data in enumerate(draw(lawless_data))]
+    events = [Event(SCHEDULE_CHANGE, seq, seq, data) for seq, data in enumerate(draw(_lawless_data))]
     return events, draw(st.sampled_from((len(events), 0)) | st.integers(0, len(events)))
 
 
-FEW: Final[tuple[Change, ...]] = (
+_FEW: Final[tuple[Change, ...]] = (
     Create(EveryRecord("a", "p", 300, 0)),
     Create(EveryRecord("a", "q", 600, 300_000)),
     Create(AtRecord("b", "p", 0)),
@@ -147,9 +147,9 @@ FEW: Final[tuple[Change, ...]] = (
     *(Dispatch("a", accepted_ms) for accepted_ms in (300_000, 900_000)),
     Dispatch("b"),
 )
-malformed: Json = {"version": 2}
-lawless_data = st.lists(
-    st.sampled_from([malformed, *map(encode_change, FEW), malformed]), min_size=1, max_size=7
+_malformed: Json = {"version": 2}
+_lawless_data = st.lists(
+    st.sampled_from([_malformed, *map(encode_change, _FEW), _malformed]), min_size=1, max_size=7
 )
 
 
@@ -161,7 +161,7 @@ def receipts_are_listed_alike_or_not_at_all(drawn: tuple[list[Event], int]) -> N
     events, seed_length = drawn
     shown = present_all(events, seed_length)
     listed = list_receipts(events, seed_length)
-    if any(event.data == malformed for event in events[seed_length:]):
+    if any(event.data == _malformed for event in events[seed_length:]):
         assert listed.failure().code == "corrupt_schedule_log"
     elif shown and isinstance(shown[-1], str):
         assert listed.failure().rule == shown[-1]

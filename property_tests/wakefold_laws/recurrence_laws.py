@@ -32,8 +32,8 @@ from wakefold_laws.drawing import st
 from wakefold_laws.laws import law
 from wakefold_laws.strategies import instants
 
-YEAR_MS: Final = 365 * 86_400_000
-rates = st.integers(MIN_EVERY_SECONDS, 86_400) | st.integers(
+_YEAR_MS: Final = 365 * 86_400_000
+_rates = st.integers(MIN_EVERY_SECONDS, 86_400) | st.integers(
     MIN_EVERY_SECONDS, MAX_SAFE_INTEGER // 1000
 )
 
@@ -71,7 +71,7 @@ def count_steps(work: Callable[[], object]) -> int:
     return count
 
 
-@law(target_ms=instants(), every_seconds=rates, late_ms=st.integers(0, 10**15))
+@law(target_ms=instants(), every_seconds=_rates, late_ms=st.integers(0, 10**15))
 def the_next_target_is_strictly_after_the_acceptance(
     target_ms: int, every_seconds: int, late_ms: int
 ) -> None:
@@ -84,7 +84,7 @@ def the_next_target_is_strictly_after_the_acceptance(
     assert type(found.occurrence_ms) is int
 
 
-@law(target_ms=instants(), every_seconds=rates, count=st.integers(0, 9) | st.integers(0, 2**53))
+@law(target_ms=instants(), every_seconds=_rates, count=st.integers(0, 9) | st.integers(0, 2**53))
 def an_acceptance_on_a_multiple_is_that_occurrence(
     target_ms: int, every_seconds: int, count: int
 ) -> None:
@@ -121,7 +121,7 @@ def a_record_ends_when_its_next_target_leaves_the_range(
 
 @law(
     anchor_ms=st.integers(MIN_INSTANT_MS, 0) | instants(),
-    every_seconds=rates,
+    every_seconds=_rates,
     lates_ms=st.lists(st.integers(0, 10**6) | st.integers(0, 10**12), min_size=1, max_size=30),
 )
 def every_target_stays_on_the_anchor(anchor_ms: int, every_seconds: int, lates_ms: list[int]) -> None:
@@ -176,7 +176,7 @@ def ten_thousand_late_dispatches_do_not_drift(profile: Profile, seed: int, creat
         ledger = accept(ledger, last_ms)
 
 
-GAPPED: Final[dict[str, Callable[[Ledger, int], object]]] = {
+_GAPPED: Final[dict[str, Callable[[Ledger, int], object]]] = {
     "evolve": accept,
     "decide_due": decide_due,
     "plan_next_wake": plan_next_wake,
@@ -190,15 +190,15 @@ GAPPED: Final[dict[str, Callable[[Ledger, int], object]]] = {
 
 @law(
     times=1 / 6,
-    name={name: st.just(name) for name in GAPPED},
+    name={name: st.just(name) for name in _GAPPED},
     years=st.integers(1000, 7000),
-    late_ms=st.integers(0, YEAR_MS),
+    late_ms=st.integers(0, _YEAR_MS),
 )
 def a_gap_of_a_thousand_years_costs_what_one_interval_costs(
     name: str, years: int, late_ms: int
 ) -> None:
     """The interpreter runs the same number of steps for one missed interval and for 100 million."""
-    ledger, long_ms = hold(0, 300), years * YEAR_MS + late_ms
-    GAPPED[name](ledger, long_ms)  # what is cached is cached
-    short = count_steps(lambda: GAPPED[name](ledger, 300_000))
-    assert 0 < short == count_steps(lambda: GAPPED[name](ledger, long_ms))
+    ledger, long_ms = hold(0, 300), years * _YEAR_MS + late_ms
+    _GAPPED[name](ledger, long_ms)  # what is cached is cached
+    short = count_steps(lambda: _GAPPED[name](ledger, 300_000))
+    assert 0 < short == count_steps(lambda: _GAPPED[name](ledger, long_ms))

@@ -19,8 +19,8 @@ from wakefold.events import Change, Create, Delete, Dispatch, EveryRecord, Recor
 from wakefold.records import CalendarRecord
 from wakefold_laws.owner_invariants import BrokenInvariant, require
 
-BATCH_DISTANCE_MS: Final = 300_000
-MAX_DELAY_MS: Final = 2_147_483_647
+_BATCH_DISTANCE_MS: Final = 300_000
+_MAX_DELAY_MS: Final = 2_147_483_647
 
 
 class Reminder(Struct, frozen=True):
@@ -83,7 +83,7 @@ class Reminders(Struct, frozen=True):
         """It is armed for the next look, by the delay until then or the longest that there is."""
         look_ms = self.find_look(now_ms)
         require(order.until_ms == look_ms, "timer", f"{order} where {look_ms} is the next")
-        delay_ms = min(order.until_ms - now_ms, MAX_DELAY_MS)
+        delay_ms = min(order.until_ms - now_ms, _MAX_DELAY_MS)
         require(0 < order.delay_ms == delay_ms, "timer", f"{order} at {now_ms}")
 
     def list_due(self, now_ms: int) -> list[tuple[str, int]]:
@@ -134,4 +134,4 @@ class Reminders(Struct, frozen=True):
         return Reminders((*before, moved, *behind), self.seen, accepted_ms, streak)
 
     def _gate_ms(self) -> int:
-        return 0 if self.last_batch_ms is None else self.last_batch_ms + BATCH_DISTANCE_MS
+        return 0 if self.last_batch_ms is None else self.last_batch_ms + _BATCH_DISTANCE_MS

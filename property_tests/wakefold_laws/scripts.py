@@ -11,6 +11,7 @@ from collections.abc import Generator
 
 from wakefold_laws.virtual_world import Json, VirtualWorld
 
+#: A script that is being played; it ends with what was seen.
 Play = Generator[None, None, list[Json]]
 
 

@@ -19,23 +19,24 @@ from wakefold_laws.host_model import DAY_MS, HostModel
 from wakefold_laws.session_model import SessionLog
 from wakefold_laws.strategies import records
 
+#: Something that a host does.
 Deed = Callable[[HostModel], object]
-DEEDS: Final[tuple[Deed, ...]] = (
+_DEEDS: Final[tuple[Deed, ...]] = (
     *(HostModel.hand_over, HostModel.wake, HostModel.wake, HostModel.wake, HostModel.begin),
     *(HostModel.interrupt, HostModel.leave_word, HostModel.clear_up, methodcaller("sleep", DAY_MS)),
     *(methodcaller("take_turn", kind) for kind in ("completed", "failed", "interrupted")),
     *(methodcaller("say", zone) for zone in (None, "Asia/Tokyo")),
 )
-WHENS_MS: Final = (0, 0, 1, 1000, -300_000, 300_000, -DAY_MS, 10**14)
-CHORUS: Final = (EveryRecord("e", "p", 300, 0), EveryRecord("f", "q", 86_400, 0))
-crowds = st.lists(records(), min_size=1, max_size=3) | st.just(CHORUS)
-creates = st.builds(partial(methodcaller, "create"), crowds, st.sampled_from(WHENS_MS))
-deeds = st.lists(st.sampled_from(DEEDS) | creates, min_size=6, max_size=24)
+_WHENS_MS: Final = (0, 0, 1, 1000, -300_000, 300_000, -DAY_MS, 10**14)
+_CHORUS: Final = (EveryRecord("e", "p", 300, 0), EveryRecord("f", "q", 86_400, 0))
+_crowds = st.lists(records(), min_size=1, max_size=3) | st.just(_CHORUS)
+_creates = st.builds(partial(methodcaller, "create"), _crowds, st.sampled_from(_WHENS_MS))
+_deeds = st.lists(st.sampled_from(_DEEDS) | _creates, min_size=6, max_size=24)
 
 
 def hosts() -> st.SearchStrategy[HostModel]:
     """A host after some deeds, often in a fork of a session that was cut anywhere."""
-    return _draw_hosts(deeds)
+    return _draw_hosts(_deeds)
 
 
 @st.composite
@@ -51,13 +52,13 @@ def _draw_hosts(draw: st.DrawFn, lives: st.SearchStrategy[list[Deed]]) -> HostMo
     return host
 
 
-SOURCES: Final = (
+_SOURCES: Final = (
     *(name_person("r", zone) for zone in (None, "Asia/Tokyo", "Asia/Tokyo", "Europe/Berlin")),
     *({"kind": "a2a"}, {"kind": "plugin", "plugin": "other"}),
 )
 ASIDES: Final[tuple[Deed, ...]] = (
     *(HostModel.take_step, HostModel.answer, HostModel.hand_over),
-    *(methodcaller("speak_up", source) for source in SOURCES),
+    *(methodcaller("speak_up", source) for source in _SOURCES),
 )
 """What happens inside a turn, and now and then outside of one."""
 
@@ -67,8 +68,8 @@ _WORDS: Final[tuple[Deed, ...]] = tuple(
 _asides = st.lists(st.sampled_from(ASIDES), max_size=3)
 _ends: st.SearchStrategy[EndKind | None] = st.sampled_from(("completed", "failed", "interrupted", None))
 _turns = st.builds(partial(methodcaller, "live_turn"), _asides, _ends)
-_doings = st.sampled_from((*DEEDS, *ASIDES, *_WORDS, *_WORDS, HostModel.fail_turn))
-_LIVES: Final = st.lists(_doings | _doings | _turns | creates, min_size=10, max_size=24)
+_doings = st.sampled_from((*_DEEDS, *ASIDES, *_WORDS, *_WORDS, HostModel.fail_turn))
+_LIVES: Final = st.lists(_doings | _doings | _turns | _creates, min_size=10, max_size=24)
 _ZONES: Final = st.sampled_from(("Asia/Tokyo", "Asia/Tokyo", "Europe/Berlin", None))
 
 

@@ -20,7 +20,13 @@ SEEDS: Final = range(25)
 
 
 def check_shell(open_shell: OpenShell, seeds: Iterable[int] = SEEDS) -> None:
-    """Every law below, on every backend that is installed; `SimulationFailure` for the first broken."""
+    """Hold every law below to a shell, on every backend that is installed.
+
+    :shape: `open_shell` begins one life in a `Home` and gives a `Shell`
+    :units: seeds are integers; twenty-five from 0 by default
+    :errors: `SimulationFailure` for the first law that is broken
+    :source: ours, docs/simulator.md
+    """
     tried = list(seeds)
     for law in SHELL_LAWS:
         law(open_shell, tried)

@@ -14,8 +14,11 @@ from msgspec import Struct
 from wakefold_shell.pipes import requests
 from wakefold_shell.pipes.requests import Request
 
+#: Whether a session has an owner, or its tools alone.
 Mode = Literal["owner", "tools"]
+#: How a barrier ends.
 FlushOutcome = Literal["ok", "false", "throw"]
+#: The first request, as the core's pipe knows it.
 Hello = requests.Hello
 
 

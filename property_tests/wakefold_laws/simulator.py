@@ -25,7 +25,14 @@ _NOTES_SHOWN: Final = 25
 
 
 class SimulationFailure(AssertionError):
-    """A shell broke an invariant. Its text has the seed, the shortest script, and what happened."""
+    """A shell broke an invariant.
+
+    :shape: the text has the seed, the shortest script and what happened last; `invariant` is the name
+        of what broke, `scenario` what `replay` takes as a script
+    :units: none
+    :errors: is an `AssertionError`
+    :source: ours, docs/simulator.md
+    """
 
     def __init__(self, text: str, invariant: str, scenario: Scenario) -> None:
         """The whole text, the invariant's name, and the scenario to `replay`."""
@@ -39,7 +46,15 @@ def run_seed(
     weather: str = ANY_WEATHER,
     backend: str = "asyncio",
 ) -> Story:
-    """What the scenario of a seed comes to; `SimulationFailure` if an invariant breaks."""
+    """What the scenario of a seed comes to.
+
+    :shape: `weather` is a key of `WEATHERS` or `any`; `backend` is `asyncio` or `trio`; a `Story` comes
+        out, the same for the same arguments
+    :units: none
+    :errors: `SimulationFailure` if an invariant breaks; `KeyError` for a weather that there is not;
+        `ImportError` where trio is not installed
+    :source: ours, docs/simulator.md
+    """
     name = f"seed {seed} ({weather})"
     return _tell(make_scenario(seed, weather), open_shell, backend, name)
 
@@ -50,12 +65,24 @@ def run_seeds(
     weather: str = ANY_WEATHER,
     backend: str = "asyncio",
 ) -> list[Story]:
-    """What the scenarios of seeds come to, up to the first failure."""
+    """What the scenarios of seeds come to, up to the first failure.
+
+    :shape: as `run_seed`, a list of stories in the order of the seeds
+    :units: none
+    :errors: as `run_seed`
+    :source: ours, docs/simulator.md
+    """
     return [run_seed(seed, open_shell, weather, backend) for seed in seeds]
 
 
 def replay(text: str, open_shell: OpenShell = OwnShell, backend: str = "asyncio") -> Story:
-    """What a script comes to, as a failure shows it; `SimulationFailure` if it fails again."""
+    """What a script comes to, as a failure shows it.
+
+    :shape: JSON Lines: a setting, then a step a line; a `Story` comes out
+    :units: as the script's keys say: `_ms` in milliseconds, `start_ms` since the epoch
+    :errors: `SimulationFailure` if it fails again; `msgspec.DecodeError` for what is no script
+    :source: ours, docs/simulator.md
+    """
     return _tell(parse_scenario(text), open_shell, backend, "this script")
 
 

@@ -38,6 +38,16 @@ __all__ = [
     "WRITE_LAWS",
     "Law",
     "OpenStore",
+    "check_appends",
+    "check_barriers",
+    "check_data",
+    "check_data_in_the_next_life",
+    "check_empty_batches",
+    "check_header",
+    "check_lease",
+    "check_lives",
+    "check_readers",
+    "check_refusals",
     "check_store",
     "make_events",
     "select_laws",
@@ -182,15 +192,15 @@ async def check_header(trial: Trial) -> None:
     """Seed length, time zone and delegation depth are sound, and the same in every life."""
     trial.remedy = "keep what the session was created with beside its log, and read it from there"
     with trial.begin() as life:
-        first = read_header(trial, life)
+        first = _read_header(trial, life)
         life.append(make_events(len(trial.log), 1))
         await life.flush()
-        if read_header(trial, life) != first:
-            trial.fail(first, read_header(trial, life))
+        if _read_header(trial, life) != first:
+            trial.fail(first, _read_header(trial, life))
     with trial.open(trial.directory, "the same directory") as life:
         life.read()
-        if read_header(trial, life) != first:
-            trial.fail(first, read_header(trial, life))
+        if _read_header(trial, life) != first:
+            trial.fail(first, _read_header(trial, life))
 
 
 @try_on_every_backend
@@ -221,7 +231,7 @@ async def check_lease(trial: Trial) -> None:
         life.check()
 
 
-def read_header(trial: Trial, life: Life) -> str:
+def _read_header(trial: Trial, life: Life) -> str:
     """What a store says of its session's header, in words."""
     store = life.store
     with trial.attempt("seed_length, time_zone and delegation_depth"):
@@ -233,6 +243,12 @@ def read_header(trial: Trial, life: Life) -> str:
     return said
 
 
+#: What every store keeps, one that forgets when it is closed too.
+#:
+#: :shape: a tuple of laws, the simplest first
+#: :units: none
+#: :errors: none
+#: :source: ours, docs/checking-stores.md
 FORGETFUL_LAWS: Final[tuple[Law, ...]] = (
     check_barriers,
     check_appends,
@@ -241,19 +257,34 @@ FORGETFUL_LAWS: Final[tuple[Law, ...]] = (
     check_readers,
     check_data,
 )
-"""What every store keeps, one that forgets when it is closed too."""
 
+#: What is seen by copying the directory: for a store that keeps everything in it.
+#:
+#: :shape: a tuple of laws, the simplest first
+#: :units: none
+#: :errors: none
+#: :source: ours, docs/checking-stores.md
 KILL_LAWS: Final[tuple[Law, ...]] = (check_kills,)
-"""What is seen by copying the directory: for a store that keeps everything in it."""
 
+#: What is seen by watching single writes and `os.fsync`: for a store that also does both in Python.
+#:
+#: :shape: a tuple of laws, the simplest first
+#: :units: none
+#: :errors: none
+#: :source: ours, docs/checking-stores.md
 WRITE_LAWS: Final[tuple[Law, ...]] = (
     check_torn_writes,
     check_power_cuts,
     check_names,
     check_failed_syncs,
 )
-"""What is seen by watching single writes and `os.fsync`: for a store that also does both in Python."""
 
+#: What a store that forgets cannot keep.
+#:
+#: :shape: a tuple of laws, the simplest first
+#: :units: none
+#: :errors: none
+#: :source: ours, docs/checking-stores.md
 DURABLE_LAWS: Final[tuple[Law, ...]] = (
     check_lives,
     check_data_in_the_next_life,
@@ -262,16 +293,26 @@ DURABLE_LAWS: Final[tuple[Law, ...]] = (
     *KILL_LAWS,
     *WRITE_LAWS,
 )
-"""What a store that forgets cannot keep."""
 
+#: All laws of a store.
+#:
+#: :shape: a tuple of laws, the simplest first
+#: :units: none
+#: :errors: none
+#: :source: ours, docs/checking-stores.md
 STORE_LAWS: Final[tuple[Law, ...]] = (*FORGETFUL_LAWS, *DURABLE_LAWS)
-"""All laws, the simplest first."""
 
 
 def select_laws(
     *, durable: bool = True, in_directory: bool = True, writes_in_python: bool = True
 ) -> tuple[Law, ...]:
-    """The laws that apply to a store, in order; `check_store` tells what each argument means."""
+    """The laws that apply to a store, in order; `check_store` tells what each argument means.
+
+    :shape: a tuple of `Law`, each a function that takes an `OpenStore`
+    :units: none
+    :errors: none
+    :source: ours, docs/checking-stores.md
+    """
     left_out = {
         *(() if durable else DURABLE_LAWS),
         *(() if in_directory else (*KILL_LAWS, *WRITE_LAWS)),
@@ -287,11 +328,16 @@ def check_store(
     in_directory: bool = True,
     writes_in_python: bool = True,
 ) -> None:
-    """Run every law that applies, each in new directories; `AssertionError` for the first broken one.
+    """Hold every law that applies to a store, each in new directories.
 
     `durable=False` is for a store that forgets when it is closed, which may ignore the directory;
     `in_directory=False` for one that keeps its log elsewhere (a server), whose crashes are not tried;
     `writes_in_python=False` for one that writes in C (SQLite), which is killed, but keeps its power.
+
+    :shape: an `OpenStore` goes in; nothing comes out where the laws hold
+    :units: none
+    :errors: `AssertionError` for the first law that is broken
+    :source: ours, docs/checking-stores.md
     """
     for law in select_laws(
         durable=durable, in_directory=in_directory, writes_in_python=writes_in_python

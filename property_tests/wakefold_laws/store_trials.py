@@ -21,23 +21,40 @@ from wakefold.events import Json
 from wakefold_laws.transcripts import BACKENDS
 from wakefold_shell.protocols import Store
 
+#: Opens, for writing, the one session that lives in a directory; the directory is empty at first.
+#:
+#: :shape: a function: a directory goes in, a context manager of a `Store` comes out
+#: :units: none
+#: :errors: it raises where another writer has the session
+#: :source: ours, docs/checking-stores.md
 OpenStore = Callable[[Path], AbstractContextManager[Store]]
-"""Opens, for writing, the one session that lives in a directory; the directory is empty at first."""
 
+#: One law of a store.
+#:
+#: :shape: a function that takes an `OpenStore`; its docstring is the law's sentence
+#: :units: none
+#: :errors: `AssertionError` if the store breaks it, with each step, what was expected, what was found
+#:     and what to do
+#: :source: ours, docs/checking-stores.md
 Law = Callable[[OpenStore], None]
-"""One law: `AssertionError` if the store breaks it."""
 
-NOON_MS: Final = 1_799_064_000_000
+_NOON_MS: Final = 1_799_064_000_000
 ANSWER_SECONDS: Final = 30.0
 """How long a barrier is waited for."""
 
+#: Data that storage tends to change on its way.
+#:
+#: :shape: JSON objects for an event's `data`: lone surrogates, control characters, numbers, depth,
+#:     length
+#: :units: none
+#: :errors: none
+#: :source: spec section 2; ours, docs/checking-stores.md
 AWKWARD: Final[tuple[Json, ...]] = (
     {"text": "\ud83d alone, \U0001f600 whole, \u2028, \x85, \x00, \x7f, \r\n"},
     {"numbers": [300.0, 2**53 - 1, -(2**53 - 1), 0.1, 1e300]},
     {"nested": [[[{"a": [None, True, False, {}]}]]], "": "", "__proto__": 1},
     {"long": "x" * 100_000},
 )
-"""Data that storage tends to change on its way."""
 
 _OPEN_REMEDY: Final = (
     "let open_store(directory) be a context manager (contextlib.contextmanager makes one of a "
@@ -48,16 +65,23 @@ _SHOWN_BEFORE: Final = 30  # where two texts differ
 
 
 def make_events(first: int, count: int, padding: str = "") -> list[Event]:
-    """Events that follow a log of a length."""
+    """Events that follow a log of a length.
+
+    :shape: `Event` values of type `schedule/change` whose `data` is `{number, padding}`, `number` the
+        seq
+    :units: `first` is a seq from 0; times in epoch milliseconds UTC, one apart
+    :errors: none
+    :source: ours, docs/checking-stores.md
+    """
     return [
-        Event(SCHEDULE_CHANGE, seq, NOON_MS + seq, {"number": seq, "padding": padding})
+        Event(SCHEDULE_CHANGE, seq, _NOON_MS + seq, {"number": seq, "padding": padding})
         for seq in range(first, first + count)
     ]
 
 
 def make_awkward_events(first: int) -> list[Event]:
     """Events that follow a log of a length, their data awkward."""
-    return [Event(SCHEDULE_CHANGE, seq, NOON_MS, data) for seq, data in enumerate(AWKWARD, first)]
+    return [Event(SCHEDULE_CHANGE, seq, _NOON_MS, data) for seq, data in enumerate(AWKWARD, first)]
 
 
 class Trial:

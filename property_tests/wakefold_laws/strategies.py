@@ -78,7 +78,13 @@ _STEPS_MS: Final = (0, 1, 299_999, 300_000, 300_001, 3_600_000, _DAY_MS, 365_243
 
 @cache
 def instants() -> st.SearchStrategy[int]:
-    """Epoch milliseconds within years 0001 to 9999, often at the ends or in these years."""
+    """Epoch milliseconds within years 0001 to 9999, often at the ends or in these years.
+
+    :shape: a strategy of `int`
+    :units: epoch milliseconds UTC
+    :errors: none
+    :source: spec section 2
+    """
     whole = st.integers(MIN_INSTANT_MS, MAX_INSTANT_MS)
     ends = st.sampled_from((MIN_INSTANT_MS, MAX_INSTANT_MS, MAX_INSTANT_MS - 300_000, -1, 0))
     return st.integers(_START_MS, _START_MS + 999 * _DAY_MS) | ends | whole
@@ -94,6 +100,11 @@ def attacks() -> st.SearchStrategy[str]:
 
     They break lines in every way that somebody takes for a break, close quotes, brackets and escapes,
     and forge each line of a frame; some only spoil what shows them.
+
+    :shape: a strategy of `str`, each its own trim
+    :units: none
+    :errors: none
+    :source: spec section 10
     """
     parts = (st.sampled_from(part) for part in (_ENDS, _BREAKS, _FORGERIES))
     lines = st.lists(st.tuples(*parts).map("".join), min_size=1, max_size=3)
@@ -102,21 +113,39 @@ def attacks() -> st.SearchStrategy[str]:
 
 @cache
 def prompts() -> st.SearchStrategy[str]:
-    """Prompts: trimmed text of any characters, lone surrogates and `attacks` included."""
+    """Prompts: any trimmed text, `attacks` included.
+
+    :shape: a strategy of `str`, not empty, of any characters, lone surrogates too
+    :units: none
+    :errors: none
+    :source: spec section 2
+    """
     text = st.text(st.characters(exclude_categories=()), min_size=1, max_size=6)
     return attacks() | text.map(_trim).filter(bool)
 
 
 @cache
 def ids() -> st.SearchStrategy[str]:
-    """Schedule ids: such as the library allocates, likenesses of them, and any trimmed text."""
+    """Schedule ids: such as the library allocates, likenesses of them, and any trimmed text.
+
+    :shape: a strategy of `str`, not empty, each its own trim
+    :units: none
+    :errors: none
+    :source: spec section 2
+    """
     usual = st.integers(1, 12).map("schedule-{}".format)
     return usual | usual | st.sampled_from(_LIKENESSES) | prompts()
 
 
 @cache
 def records() -> st.SearchStrategy[Record]:
-    """Records of the three kinds; their targets (epoch ms) need not follow from their seconds."""
+    """Records of the three kinds of version 1; their targets need not follow from their seconds.
+
+    :shape: a strategy of `AfterRecord`, `AtRecord` and `EveryRecord`
+    :units: targets in epoch milliseconds UTC; delays from 1 s, rates from 300 s
+    :errors: none
+    :source: spec section 3
+    """
     delays = st.just(1) | st.integers(1, MAX_SAFE_INTEGER)
     rates = st.sampled_from((MIN_EVERY_SECONDS, 301, 600, 3600, 86_400))
     any_rates = st.integers(MIN_EVERY_SECONDS, MAX_SAFE_INTEGER // 1000)
@@ -127,14 +156,26 @@ def records() -> st.SearchStrategy[Record]:
 
 @cache
 def changes() -> st.SearchStrategy[Change]:
-    """Durable changes of every shape, each readable, none fitting any state in particular."""
+    """Durable changes of every shape, each readable, none fitting any state in particular.
+
+    :shape: a strategy of `Create`, `Dispatch` and `Delete`, of version 1
+    :units: `accepted_at_ms` in epoch milliseconds UTC
+    :errors: none
+    :source: spec section 3
+    """
     dispatches = st.builds(Dispatch, ids(), st.none() | instants())
     return st.builds(Create, records()) | dispatches | st.builds(Delete, ids())
 
 
 @cache
 def json_values() -> st.SearchStrategy[object]:
-    """Any JSON value, finite numbers only, with the texts of `prompts`."""
+    """Any JSON value, finite numbers only, with the texts of `prompts`.
+
+    :shape: a strategy of `None`, `bool`, `int`, `float`, `str`, and of lists and dicts of them
+    :units: none
+    :errors: none
+    :source: RFC 8259
+    """
     numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     scalars: st.SearchStrategy[object] = st.none() | st.booleans() | numbers | prompts()
     return st.recursive(
@@ -144,12 +185,24 @@ def json_values() -> st.SearchStrategy[object]:
 
 @cache
 def foreign_events() -> st.SearchStrategy[tuple[str, object]]:
-    """Type and data of events that no fold may look at, schedule changes by other names included."""
+    """Type and data of events that no fold may look at, schedule changes by other names included.
+
+    :shape: a strategy of pairs (type, data)
+    :units: none
+    :errors: none
+    :source: spec section 4
+    """
     return st.tuples(st.sampled_from(_FOREIGN), changes().map(encode_change) | json_values())
 
 
 def moments(ledger: Ledger) -> st.SearchStrategy[int]:
-    """Instants (epoch ms) around those that matter to a ledger, its targets and its gate, or any."""
+    """Instants around those that matter to a ledger, its targets and its gate, or any.
+
+    :shape: a strategy of `int`, for the ledger given
+    :units: epoch milliseconds UTC
+    :errors: none
+    :source: spec section 7
+    """
     matters = [record.scheduled_at_ms for record in ledger.records.values()]
     if ledger.last_accepted_at_ms is not None:
         matters += [ledger.last_accepted_at_ms, ledger.last_accepted_at_ms + 300_000]
@@ -165,6 +218,11 @@ def logs(draw: st.DrawFn, profile: Profile | None = None, steps_max: int = 14) -
     Of the events, those of none, one or two ancestors may be inherited; ids are used again after
     them. A level has up to `steps_max` steps: creates, deletes, dispatches of one-shots, batches of
     repeating records at any lawful instants, and foreign events in between.
+
+    :shape: a strategy of `Log`
+    :units: `steps_max` counts steps of one level, 0 or more
+    :errors: none
+    :source: spec section 4; ours, docs/laws.md
     """
     levels = _draw_levels(draw, profile, steps_max)
     return Log(
@@ -183,6 +241,12 @@ def broken_logs(
     """Logs as from `logs` with one fault in their own part, against `rule` or any of `BROKEN_RULES`.
 
     Without a gate batches cannot be too close: under such a profile give a rule.
+
+    :shape: a strategy of `BrokenLog`
+    :units: as `logs`
+    :errors: none; a rule that is not one of `BROKEN_RULES`, or a gate's under a profile without one,
+        gives logs that are not broken so
+    :source: spec section 4; ours, docs/laws.md
     """
     broken = draw(_RULES) if rule is None else rule
     gated = SEED if broken == "batches_too_close" else None

@@ -56,8 +56,10 @@ from wakefold_laws import edit_runners
 from wakefold_laws.edit_runners import spell_decision
 from wakefold_laws.transcripts import run_owner, run_tools
 
+#: One line of a vector file.
 Case = dict[str, Any]
-Runner = Callable[[Case], object]
+#: What a case comes to.
+CaseRunner = Callable[[Case], object]
 _Value = TypeVar("_Value")
 
 
@@ -227,7 +229,7 @@ def run_calendar_next(case: Case) -> object:
     return _spell(rule, lambda read: _list_coming(read, case["after"]))
 
 
-RUNNERS: Final[dict[str, tuple[frozenset[str], Runner]]] = {
+RUNNERS: Final[dict[str, tuple[frozenset[str], CaseRunner]]] = {
     name: (frozenset(fields.split()), run)
     for name, fields, run in (
         ("decode", "data expect", run_decode),

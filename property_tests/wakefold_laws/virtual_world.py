@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from wakefold import Event
 from wakefold.signals import Detached, Signal, WentIdle
 
+#: A JSON object of a transcript.
 Json = dict[str, Any]
 
 
@@ -53,7 +54,16 @@ class Failing(OSError):
 
 
 class VirtualWorld:
-    """Log, host and clocks of one session, with the record of every effect."""
+    """Log, host and clocks of one session, with the record of every effect.
+
+    :shape: JSON objects of a transcript go in (`session`, `host`, ops) and come out (`effects`,
+        `results`), with their keys
+    :units: `wall_ms` and `samples` in epoch milliseconds UTC, `monotonic_ms` in milliseconds from the
+        start; a timer's `delay_ms` from now
+    :errors: `Failing`, an `OSError`, where a script plans a failure; `ValueError` for an op that there
+        is not; `KeyError` for one without a key that it needs
+    :source: spec section 8; ours, docs/writing-a-shell.md
+    """
 
     def __init__(self, session: Json, start_ms: int, host: Json) -> None:
         """A session of a transcript, the wall clock's start (epoch ms) and the host's settings."""
@@ -85,7 +95,7 @@ class VirtualWorld:
 
     @property
     def driver(self) -> Driver:
-        """The shell that lives here; `ValueError` before one has moved in."""
+        """The shell that lives here, set once it moves in; `ValueError` before."""
         if self._driver is None:
             raise ValueError
         return self._driver
@@ -95,13 +105,13 @@ class VirtualWorld:
         self._driver = driver
 
     def read_events(self, start: int = 0) -> Sequence[Event]:
-        """The log from a place on."""
+        """The log from a place (from 0) on; `Failing` where it is unreadable."""
         if self.unreadable:
             raise Failing
         return self.events[start:]
 
     def read_ms(self) -> int:
-        """The wall clock, or the next of the samples that are given."""
+        """The wall clock (epoch ms), or the next of the samples given; `Failing` where it is broken."""
         if self.clock_broken:
             raise Failing
         if len(self.samples) > 1:
@@ -109,12 +119,12 @@ class VirtualWorld:
         return self.samples[0] if self.samples else self.wall_ms
 
     def begin_flush(self) -> None:
-        """A barrier is asked for."""
+        """A barrier is asked for; the driver hears of its end by `complete_flush`."""
         self.effects.append({"effect": "flush"})
         self.outstanding = self._planned("flush")
 
     def append(self, events: Sequence[Event]) -> None:
-        """Write events, each by its own plan."""
+        """Write events, each by its own plan; `Failing` at the first that is planned to fail."""
         for event in events:
             effect = {"effect": "append", "data": event.data}
             if self._planned("append") == "throw":
@@ -142,7 +152,7 @@ class VirtualWorld:
         raise Failing
 
     def claim(self) -> bool:
-        """Hold the idle phase, after a planned hook has run."""
+        """Hold the idle phase, after a planned hook: whether it was granted; `Failing` if planned."""
         if self.hooks:
             self._run_hook(self.hooks.pop(0))
         rejected = self._planned("claim") == "reject"
@@ -164,7 +174,7 @@ class VirtualWorld:
         self.effects.append({"effect": "wait_idle"})
 
     def arm(self, delay_ms: int) -> None:
-        """Set the timer."""
+        """Set the timer, `delay_ms` from now."""
         self.effects.append({"effect": "arm", "delay_ms": delay_ms})
         self.timer_ms = self.monotonic_ms + delay_ms
 
@@ -202,14 +212,14 @@ class VirtualWorld:
             yield
 
     def take(self) -> Json:
-        """What happened since the last look."""
+        """What happened since the last look: `{effects, results, timer}`, the timer in ms from now."""
         timer = None if self.timer_ms is None else self.timer_ms - self.monotonic_ms
         seen = {"effects": self.effects, "results": self.results, "timer": timer}
         self.effects, self.results = [], []
         return seen
 
     def run_op(self, op: Json) -> Iterator[None]:  # noqa: C901, PLR0912 - one branch for each op
-        """One step of a script."""
+        """One step of a script, yielding where the shell is to be let run; `ValueError` for no op."""
         match op["op"]:
             case "advance":
                 yield from self._advance(op["ms"])

@@ -45,15 +45,17 @@ from wakefold_laws.laws import law
 from wakefold_laws.log_model import BrokenLog, Level, Log, renew, retrace_log
 from wakefold_laws.strategies import broken_logs, logs, moments
 
+#: A ledger, an instant, and an instant before which nothing may go.
 Scene = tuple[Ledger, int, int]
+#: A log, and the instants at which it is asked, each with one before which nothing may go.
 Life = tuple[Log | BrokenLog, list[tuple[int, int | None]]]
-TICK_MS: Final = 100_000
-TEMPLATES: Final[tuple[Record, ...]] = (
+_TICK_MS: Final = 100_000
+_TEMPLATES: Final[tuple[Record, ...]] = (
     *(EveryRecord("schedule-1", "p", seconds, 0) for seconds in (300, 301, 600, 86_400)),
     AfterRecord("schedule-1", "p", 1, 0),
     AtRecord("schedule-1", "p", 0),
 )
-templates = st.lists(st.sampled_from(TEMPLATES), max_size=6)
+_templates = st.lists(st.sampled_from(_TEMPLATES), max_size=6)
 
 
 @st.composite
@@ -61,12 +63,12 @@ def crowds(draw: st.DrawFn) -> Scene:
     """A scene of few instants, 100 s apart, in this century or at the end of time, so that targets,
     gate and moments often coincide or miss each other by 1 ms.
     """
-    start_ms = draw(st.sampled_from((1_801_472_400_000, MAX_INSTANT_MS - 9 * TICK_MS)))
-    ticks = st.integers(0, 9).map(lambda count: start_ms + count * TICK_MS)
+    start_ms = draw(st.sampled_from((1_801_472_400_000, MAX_INSTANT_MS - 9 * _TICK_MS)))
+    ticks = st.integers(0, 9).map(lambda count: start_ms + count * _TICK_MS)
     near = st.builds(int.__add__, ticks, st.sampled_from((0, 0, 1, -1)))
     active = [
         renew(template, f"schedule-{number}", draw(ticks))
-        for number, template in enumerate(draw(templates), start=1)
+        for number, template in enumerate(draw(_templates), start=1)
     ]
     ledger = Ledger(
         profile=draw(st.sampled_from((SEED, SEED, PUBLISHED))),
@@ -85,9 +87,9 @@ def grown_scenes(draw: st.DrawFn) -> Scene:
 
 
 # A ledger, a moment, and a moment before which nothing may go.
-holds = crowds() | crowds() | grown_scenes()
-scenes = holds.map(lambda scene: scene[:2])
-ledgers = holds.map(lambda scene: scene[0])
+_holds = crowds() | crowds() | grown_scenes()
+_scenes = _holds.map(lambda scene: scene[:2])
+_ledgers = _holds.map(lambda scene: scene[0])
 
 
 def find_gate_ms(ledger: Ledger) -> int:
@@ -161,7 +163,7 @@ def deliver_by_hand(ledger: Ledger, now_ms: int) -> Iterator[Upcoming]:
         ledger = dispatch(ledger, decide_by_the_page(ledger, now_ms), now_ms)
 
 
-@law(times=3, scene=scenes)
+@law(times=3, scene=_scenes)
 def a_decision_is_that_of_the_page(scene: tuple[Ledger, int]) -> None:
     """What is decided is the least one-shot, else all due repeating records if the gate is open, else
     a wait for the first instant at which that can change.
@@ -209,7 +211,7 @@ def living_on_is_scanning_the_log(life: Life) -> None:
             assert (None if wake is None else wake.at_ms) == at_ms
 
 
-@law(hold=holds)
+@law(hold=_holds)
 def nothing_is_dispatched_early(hold: Scene) -> None:
     """No decision dispatches what is not due, before the hold's end, or two batches too close."""
     ledger, now_ms, not_before_ms = hold
@@ -225,7 +227,7 @@ def nothing_is_dispatched_early(hold: Scene) -> None:
         assert now_ms >= not_before_ms
 
 
-@law(hold=holds)
+@law(hold=_holds)
 def a_hold_only_delays(hold: Scene) -> None:
     """Before its end a hold turns a decision into a wait for that end if something is due, behind the
     gate or not, and changes nothing else.
@@ -239,7 +241,7 @@ def a_hold_only_delays(hold: Scene) -> None:
         assert held == decide_due(ledger, now_ms).unwrap()
 
 
-@law(times=3, scene=scenes)
+@law(times=3, scene=_scenes)
 def decide_and_dispatch_come_to_rest(scene: tuple[Ledger, int]) -> None:
     """At one moment every decision's changes may be appended, and after each due one-shot and at most
     one batch nothing is left to do but wait for a later moment.
@@ -260,7 +262,7 @@ def decide_and_dispatch_come_to_rest(scene: tuple[Ledger, int]) -> None:
     assert rest.until_ms is None or rest.until_ms > now_ms
 
 
-@law(hold=holds)
+@law(hold=_holds)
 def the_wake_is_when_the_decision_changes(hold: Scene) -> None:
     """The next wake is the instant that a wait names, now if something goes now, and none if none."""
     ledger, now_ms, not_before_ms = hold
@@ -274,7 +276,7 @@ def the_wake_is_when_the_decision_changes(hold: Scene) -> None:
             assert wake == Wake(at_ms, min(at_ms - now_ms, 2_147_483_647))
 
 
-@law(hold=holds)
+@law(hold=_holds)
 def a_wake_dispatches_or_moves_on(hold: Scene) -> None:
     """At its wake's instant, if nothing happened, a session dispatches or has a strictly later wake."""
     ledger, now_ms, not_before_ms = hold
@@ -311,7 +313,7 @@ def a_long_wait_is_split_and_ends_on_the_target(now_ms: int, wait_ms: int) -> No
     assert now_ms == target_ms
 
 
-@law(scene=scenes, later_ms=st.integers(0, 9) | st.integers(0, 10**15))
+@law(scene=_scenes, later_ms=st.integers(0, 9) | st.integers(0, 10**15))
 def nothing_becomes_due_before_the_wake(scene: tuple[Ledger, int], later_ms: int) -> None:
     """At every moment between now and the planned wake the decision is to wait for that wake."""
     ledger, now_ms = scene
@@ -323,7 +325,7 @@ def nothing_becomes_due_before_the_wake(scene: tuple[Ledger, int], later_ms: int
             assert decide_due(ledger, between_ms) == Success(expected)
 
 
-@law(ledger=ledgers, beyond_ms=st.integers(1, 10**15))
+@law(ledger=_ledgers, beyond_ms=st.integers(1, 10**15))
 def a_batch_at_no_instant_fails(ledger: Ledger, beyond_ms: int) -> None:
     """Past year 9999 one-shots still go, and a batch, which would have to store its instant, fails."""
     now_ms = MAX_INSTANT_MS + beyond_ms
@@ -337,7 +339,7 @@ def a_batch_at_no_instant_fails(ledger: Ledger, beyond_ms: int) -> None:
     assert isinstance(decide_due(ledger, early_ms).unwrap(), Wait)
 
 
-@law(scene=scenes, count=st.integers(0, 12))
+@law(scene=_scenes, count=st.integers(0, 12))
 def a_preview_is_the_hand_simulation(scene: tuple[Ledger, int], count: int) -> None:
     """A preview has the first `count` deliveries of a runner that is always live, and no more."""
     ledger, now_ms = scene
@@ -345,7 +347,7 @@ def a_preview_is_the_hand_simulation(scene: tuple[Ledger, int], count: int) -> N
     assert list(preview(ledger, now_ms, count)) == by_hand
 
 
-@law(scene=scenes, count=st.integers(0, 12))
+@law(scene=_scenes, count=st.integers(0, 12))
 def a_preview_is_sorted_and_bounded(scene: tuple[Ledger, int], count: int) -> None:
     """Previewed deliveries come in order, none before now or before its occurrence, never too many."""
     ledger, now_ms = scene

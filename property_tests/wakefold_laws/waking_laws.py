@@ -28,10 +28,10 @@ from wakefold_laws.host_model import HostModel
 from wakefold_laws.laws import law
 from wakefold_laws.session_strategies import hosts
 
-WAKES_MAX: Final = 12
+_WAKES_MAX: Final = 12
 
-limits = st.none() | configs
-ends: st.SearchStrategy[list[EndKind]] = st.lists(
+_limits = st.none() | configs
+_ends: st.SearchStrategy[list[EndKind]] = st.lists(
     st.sampled_from(("completed", "failed", "failed")), min_size=1, max_size=8
 )
 
@@ -61,7 +61,7 @@ def look_now(waking: Waking) -> Waking:
     return look(waking, f"m{waking.checkpoint.ledger.position}")
 
 
-@law(host=hosts(), config=limits)
+@law(host=hosts(), config=_limits)
 def looking_twice_writes_nothing_more(host: HostModel, config: GuardConfig | None) -> None:
     """Whoever looks again at the same instant writes nothing, and waits for the same instant."""
     once = look_now(open_host(host, config))
@@ -70,7 +70,7 @@ def looking_twice_writes_nothing_more(host: HostModel, config: GuardConfig | Non
     assert plan_look(twice) == plan_look(once)
 
 
-@law(host=hosts(), config=limits)
+@law(host=hosts(), config=_limits)
 def nothing_is_handed_over_while_something_waits(host: HostModel, config: GuardConfig | None) -> None:
     """Where a message waits, or a turn was cut off that is asked for again, a look adds none."""
     opened = open_host(host, config)
@@ -80,7 +80,7 @@ def nothing_is_handed_over_while_something_waits(host: HostModel, config: GuardC
         assert looked.events == opened.events
 
 
-@law(host=hosts(), config=limits)
+@law(host=hosts(), config=_limits)
 def the_next_look_is_never_late(host: HostModel, config: GuardConfig | None) -> None:
     """An idle agent's next look is where the planner says, and a message's when it may be offered."""
     looked = look_now(open_host(host, config))
@@ -95,7 +95,7 @@ def the_next_look_is_never_late(host: HostModel, config: GuardConfig | None) -> 
     assert planned_ms == (None if wake is None or wake.at_ms == UNTIL_A_WORD else wake.at_ms)
 
 
-@law(host=hosts(), config=limits)
+@law(host=hosts(), config=_limits)
 def a_look_dispatches_what_a_live_owner_would(host: HostModel, config: GuardConfig | None) -> None:
     """To an idle agent a look hands over the changes and occurrences that an owner would now."""
     opened = open_host(host, config)
@@ -114,7 +114,7 @@ def a_look_dispatches_what_a_live_owner_would(host: HostModel, config: GuardConf
     )
 
 
-@law(host=hosts(), script=ends)
+@law(host=hosts(), script=_ends)
 def a_turn_is_written_once(host: HostModel, script: Sequence[EndKind]) -> None:
     """Whoever comes second with the turn of a message writes nothing, and no offer is a sixth."""
     waking = open_host(host)
@@ -140,7 +140,7 @@ def waking_by_the_plan_delivers_what_a_healthy_runner_would(host: HostModel) -> 
         waking = take_turn(waking)
     ledger, now_ms = waking.checkpoint.ledger, waking.now_ms
     found: list[tuple[str, int]] = []
-    for _ in range(WAKES_MAX):
+    for _ in range(_WAKES_MAX):
         waking = look_now(waking)
         if waking.waiting is not None:
             found.extend(waking.waiting.occurrences)

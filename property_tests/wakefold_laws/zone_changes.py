@@ -24,7 +24,9 @@ NO_ZONE_ANYWHERE: Final = "Nowhere/At_All"
 
 _ZONE: Final = re.compile(r'"timeZone":"[^"]*"')
 
+#: 1970-01-01T00:00:00Z.
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+#: One millisecond.
 MS: Final = timedelta(milliseconds=1)
 
 

@@ -32,8 +32,8 @@ WRAPS: Final = (
 """What makes nearly a zone of a zone's name."""
 
 # Offsets from a change of the clocks, in ms: on it, around it, inside and outside usual gaps.
-NEAR_MS: Final = (0, 1, 999, 1000, 1_799_999, 1_800_000, 3_599_999, 3_600_000, 3_600_001, 7_200_000)
-near_changes = st.sampled_from(sorted({sign * ms for ms in NEAR_MS for sign in (1, -1)}))
+_NEAR_MS: Final = (0, 1, 999, 1000, 1_799_999, 1_800_000, 3_599_999, 3_600_000, 3_600_001, 7_200_000)
+_near_changes = st.sampled_from(sorted({sign * ms for ms in _NEAR_MS for sign in (1, -1)}))
 
 
 @cache
@@ -58,10 +58,12 @@ def list_changing_zones() -> list[str]:
 
 
 # The tz database is read when something is drawn, not when the laws are imported.
-names = st.deferred(lambda: st.sampled_from(list_names()))
+_names = st.deferred(lambda: st.sampled_from(list_names()))
+#: The canonical name of any zone.
 zones = st.deferred(lambda: st.sampled_from(list_zones()))
+#: The canonical name of a zone whose clocks change.
 changing_zones = st.deferred(lambda: st.sampled_from(list_changing_zones()))
-years = st.integers(1850, 2060) | st.integers(2007, 2037) | st.integers(2, 9998)
+_years = st.integers(1850, 2060) | st.integers(2007, 2037) | st.integers(2, 9998)
 
 
 @st.composite
@@ -76,7 +78,7 @@ def local_times(draw: st.DrawFn, years: st.SearchStrategy[int]) -> tuple[datetim
         return day + MS * draw(st.integers(0, 365 * 86_400_000)), name
     start, move = draw(st.sampled_from(moves))
     reading = draw(st.sampled_from((start, start + move, start + move / 2)))
-    near = draw(near_changes | st.integers(-10_800_000, 10_800_000))
+    near = draw(_near_changes | st.integers(-10_800_000, 10_800_000))
     return reading + MS * near, name
 
 
@@ -106,7 +108,7 @@ def list_readings(local: datetime, name: str) -> list[int]:
     return sorted((at - EPOCH) // MS for at in found)
 
 
-@law(times=4, drawn=local_times(years))
+@law(times=4, drawn=local_times(_years))
 def a_local_time_is_the_earliest_instant_that_reads_so(drawn: tuple[datetime, str]) -> None:
     """A local time resolves to the earliest instant that reads so in its zone, and is refused as
     skipped exactly if none does.
@@ -198,7 +200,7 @@ def an_offset_stands_on_a_clock_face(sign: str, hours: int, minutes: int) -> Non
     assert is_successful(resolved) == (known and hours <= 23 and minutes <= 59)
 
 
-@law(name=names, raised=st.integers(0, 2**64 - 1))
+@law(name=_names, raised=st.integers(0, 2**64 - 1))
 def a_zone_has_one_canonical_name_in_any_letter_case(name: str, raised: int) -> None:
     """A zone's name in any letter case has one canonical name, which is its own canonical name."""
     assume(name != "UTC")
@@ -216,7 +218,7 @@ def an_alias_has_the_name_of_the_table(alias: str) -> None:
     assert canonicalize_zone(alias.lower()) == canonicalize_zone(alias) == ALIASES[alias]
 
 
-@law(name=names, second=st.integers(0, 4 * 10**9))
+@law(name=_names, second=st.integers(0, 4 * 10**9))
 def a_canonical_name_reads_the_same_clock(name: str, second: int) -> None:
     """Since 1970, from when on the tz database promises it, a zone and its canonical name agree."""
     canonical = canonicalize_zone(name)
@@ -225,7 +227,7 @@ def a_canonical_name_reads_the_same_clock(name: str, second: int) -> None:
     assert at.astimezone(ZoneInfo(canonical)).isoformat() == at.astimezone(ZoneInfo(name)).isoformat()
 
 
-@law(times=1 / 4, wrap={wrap: st.just(wrap) for wrap in WRAPS}, name=names)
+@law(times=1 / 4, wrap={wrap: st.just(wrap) for wrap in WRAPS}, name=_names)
 def what_is_nearly_a_zone_is_refused(wrap: str, name: str) -> None:
     """Space, another prefix or a stray slash around a zone's name make it no zone, and that is said
     before a gap is.

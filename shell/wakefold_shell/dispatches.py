@@ -23,6 +23,7 @@ from wakefold_shell.stores.journals import (
     open_journal,
 )
 
+#: Looks on while a journal's events are read, and passes each of them on.
 Watch = Callable[[Journal, Iterator[Event]], Iterator[Event]]
 
 

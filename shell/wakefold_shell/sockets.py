@@ -22,6 +22,7 @@ from wakefold.events import Json
 from wakefold.json_text import format_json, parse_json
 from wakefold_shell.errors import JournalError, LostAnswerError, explain_os_error
 
+#: The name of the socket in a session's directory.
 SOCKET_NAME: Final = "session.sock"
 
 _LINE_BYTES_MAX: Final = 16 * 1024 * 1024

@@ -55,7 +55,14 @@ _END_SECONDS: Final = 45.0  # a barrier may take 30
 
 
 class Story(Struct, frozen=True):
-    """What a scenario came to: the virtual ms that went by, and how much happened in them."""
+    """What a scenario came to: how long it was, and how much happened.
+
+    :shape: `notes` tell it in order, as a failure shows them
+    :units: `virtual_ms` in milliseconds of virtual time; `events`, `lives` and `deliveries`
+        (dispatches) are counts
+    :errors: none
+    :source: ours, docs/simulator.md
+    """
 
     virtual_ms: int
     events: int

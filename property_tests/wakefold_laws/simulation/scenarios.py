@@ -17,12 +17,17 @@ from msgspec import Struct
 
 from wakefold.events import Json
 
+#: The milliseconds of a second.
 SECOND_MS: Final = 1000
+#: The milliseconds of a minute.
 MINUTE_MS: Final = 60 * SECOND_MS
 
 
+#: What an agent does with the tools.
 Tool = Literal["create", "delete", "list", "update", "pause", "resume", "snooze"]
+#: By which rule a reminder is created or changed; `same` leaves the rule as it is.
 Rule = Literal["after", "every", "at", "local", "daily", "weekly", "cron", "same"]
+#: What a reminder may have beside its rule.
 Option = Literal["title", "max_runs", "until", "missed"]
 
 
@@ -93,6 +98,7 @@ class Think(Struct, frozen=True, tag="think", tag_field="do", omit_defaults=True
     fails: bool = False
 
 
+#: What fails outside.
 Failure = Literal["refuse", "break", "hang", "slow", "append", "read", "clock", "reach"]
 
 
@@ -160,6 +166,7 @@ class Fork(Struct, frozen=True, tag="fork", tag_field="do"):
     """The session is shut down, and a fork of it is opened."""
 
 
+#: One line of a script.
 Step = Go | Jump | Suspend | Call | Say | Think | Fail | AtClaim | RepeatIdle | Crash | Restart | Fork
 
 

@@ -41,12 +41,23 @@ class Shell(Protocol):
         ...
 
 
+#: Begins a life in a home: with its store, its clock, its agent and its limits.
+#:
+#: :shape: a function: a `Home` goes in, a `Shell` comes out
+#: :units: none
+#: :errors: what it raises ends the simulation
+#: :source: ours, docs/simulator.md
 OpenShell = Callable[[Home], Shell]
-"""Begins a life in a home: with its store, its clock, its agent and its limits."""
 
 
 class OwnShell:
-    """This project's shell: the performer, the FIFO and the inbox, in a home."""
+    """This project's shell: the performer, the FIFO and the inbox, in a home.
+
+    :shape: as `Shell`; `session` and `host` may be replaced by those under test before it runs
+    :units: none
+    :errors: `call` and `say` answer `None` where the session has ended or a store refuses
+    :source: ours, docs/simulator.md
+    """
 
     def __init__(self, home: Home) -> None:
         """A life in a home."""

@@ -19,7 +19,9 @@ except ModuleNotFoundError as error:
     sentence = "wakefold: a fleet needs the extra 'fleet': pip install 'wakefold[fleet]'."
     raise ImportError(sentence, name=error.name) from None
 
+#: A connection of asyncpg, whose rows are its own.
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+#: Connections of asyncpg to share.
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 
 SCHEMA: Final = "wakefold"

@@ -16,7 +16,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from wakefold_shell.fleet.databases import Connection, LostConnectionError, connect, refusals
 
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
+#: What is done with each new connection before anything else.
 Prepare: TypeAlias = Callable[[Connection], Awaitable[object]]
 
 _CLOSE_SECONDS: Final = 5.0
@@ -32,14 +33,14 @@ class Link:
         self._closed = False
         self._one_at_a_time = asyncio.Lock()
 
-    def run(self, job: Callable[[Connection], Awaitable[Answer]]) -> Answer:
+    def run(self, job: Callable[[Connection], Awaitable[_Answer]]) -> _Answer:
         """What a job answers, from any other thread; `FleetError`. The caller's thread waits for it.
 
         Where the connection was lost, a new one is made first.
         """
         return self._portal.call(self._run, job)
 
-    async def _run(self, job: Callable[[Connection], Awaitable[Answer]]) -> Answer:
+    async def _run(self, job: Callable[[Connection], Awaitable[_Answer]]) -> _Answer:
         async with self._one_at_a_time:
             try:
                 with refusals():

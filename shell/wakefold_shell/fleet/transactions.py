@@ -39,6 +39,7 @@ FOLLOWUP: Final = "followup"
 _PRIORITY_MIN: Final = -(2**31)
 
 _Answer = TypeVar("_Answer")
+#: What a visit does: the session as it goes on, and the visitor's answer.
 Act = Callable[[Waking], tuple[Waking, _Answer]]
 
 

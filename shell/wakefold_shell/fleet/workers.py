@@ -55,7 +55,7 @@ _QUEUE_CONNECTIONS: Final = 4  # which job is whose: one that is begun again doe
 _PATIENCE: Final = timedelta(seconds=1)  # with a session whose agent another worker is asking
 _TOLD_MAX: Final = 10_000
 
-Handler: TypeAlias = Callable[[Job], Awaitable[None]]
+_Handler: TypeAlias = Callable[[Job], Awaitable[None]]
 
 
 class Pace(Struct, frozen=True):
@@ -151,7 +151,7 @@ class Worker:
         for scope in self._asking:
             scope.cancel()
 
-    async def _manage(self, kind: str, handler: Handler, at_once: int) -> None:
+    async def _manage(self, kind: str, handler: _Handler, at_once: int) -> None:
         """Answer the jobs of one kind; where the queue's own work fails, take it up again."""
         driver_of = partial(SteadyDriver, self._queue_pool, self._anchor, self._stopping)
         while not self._stopping.is_set():
@@ -182,7 +182,7 @@ class Worker:
                 self._tell(str(error))
             await anyio.sleep(self._pace.sweep_seconds)
 
-    async def _answer(self, handler: Handler, job: Job) -> None:
+    async def _answer(self, handler: _Handler, job: Job) -> None:
         """One job; of what holds it a sentence is told."""
         try:
             await handler(job)

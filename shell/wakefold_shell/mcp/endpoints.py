@@ -17,7 +17,9 @@ from msgspec import Struct
 from wakefold_shell.errors import ShellError, explain_os_error
 from wakefold_shell.mcp.tokens import TOKEN_VARIABLE
 
+#: How long a request's body may be by default.
 BODY_BYTES_MAX: Final = 1024 * 1024
+#: How long the head of a request may take by default, and its body again.
 REQUEST_SECONDS_MAX: Final = 10.0
 
 _LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")

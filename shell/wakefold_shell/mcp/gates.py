@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wakefold.json_text import format_json
 
+#: The one path that is served.
 MCP_PATH: Final = "/mcp"
 
 _END_SECONDS_MAX: Final = 0.5

@@ -52,6 +52,7 @@ from wakefold_shell.mcp.sessions import Sessions
 from wakefold_shell.mcp.shapes import PAGE_LENGTH, describe_inbox
 from wakefold_shell.mcp.texts import cut_page
 
+#: What a client reads of the server before its first call.
 INSTRUCTIONS: Final = (
     "Reminders kept in a session's own log. A reminder that has come due waits in the session's inbox, "
     "and every answer shows what waits there: take care of it, then call inbox_acknowledge with the "

@@ -13,6 +13,7 @@ from wakefold.events import Json
 
 _Item = TypeVar("_Item")
 
+#: What stands in the place of a lone surrogate.
 REPLACEMENT: Final = "\ufffd"
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from wakefold_shell.errors import ShellError, show_path
 from wakefold_shell.files import read_secret
 
+#: The variable of the environment that holds the token.
 TOKEN_VARIABLE: Final = "WAKEFOLD_MCP_TOKEN"  # noqa: S105 - the name of a variable
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # RFC 6750, section 2.1

@@ -16,7 +16,9 @@ from wakefold.ledger import Ledger
 from wakefold.signals import Signal
 from wakefold.tools import StepAnswer, ToolName
 
+#: The name of a profile, as the core has it.
 ProfileName = Literal["seed", "published"]
+#: Events of a log, in its order.
 Events = tuple[Event, ...]
 
 
@@ -204,4 +206,5 @@ Question = (
 Order = Hello | Fold | Evolve | Count | Open | Advance | Call | Reaper | Step | Cancel | Drop
 """What keeps something, moves it or forgets it."""
 
+#: Every request that the core serves.
 CoreRequest = Question | Order

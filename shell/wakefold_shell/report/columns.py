@@ -25,6 +25,7 @@ from wakefold_shell.report.texts import share_characters, show_name, show_text
 LATE_MS: Final = 60_000
 """From here on a page marks a dispatch as late; each is told with its milliseconds all the same."""
 
+#: A JSON object of the page's data.
 Json = dict[str, Any]
 
 

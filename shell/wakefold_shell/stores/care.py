@@ -39,6 +39,7 @@ from wakefold_shell.stores.lines import LINE_BYTES_MAX
 from wakefold_shell.stores.logs import PARSED_TYPES
 from wakefold_shell.stores.sources import refusals
 
+#: How bad a finding is.
 Level = Literal["fine", "note", "warning", "error"]
 
 

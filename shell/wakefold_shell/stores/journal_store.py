@@ -33,6 +33,7 @@ from wakefold_shell.stores.logs import LogStore, StaleWriterError
 from wakefold_shell.stores.rows import Header, encode_event, encode_header, encode_line
 from wakefold_shell.stores.sources import refusals
 
+#: The name of the lock in a session's directory.
 LOCK_NAME: Final = "session.lock"
 
 _LINES_A_FRAME: Final = 1000  # where a whole session is written compressed

@@ -23,6 +23,7 @@ from wakefold_shell.errors import JournalError
 if TYPE_CHECKING:
     from zstandard import ZstdDecompressor
 
+#: The four bytes with which a frame of zstd begins.
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _TABLE_MAGIC: Final = b"SQLite format 3\0"
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024

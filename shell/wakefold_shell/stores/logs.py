@@ -13,7 +13,7 @@ from wakefold.snapshots import Prefix
 from wakefold_shell.errors import JournalError
 from wakefold_shell.stores.journals import Journal, open_journal
 
-# Reminders, turns, and who said what: what owner, guard and tools ask a log for.
+#: Reminders, turns, and who said what: what owner, guard and tools ask a log for.
 PARSED_TYPES: Final = CONVERSATION_TYPES | {SCHEDULE_CHANGE, USER_MESSAGE}
 
 
