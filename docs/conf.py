@@ -40,9 +40,13 @@ nitpicky = True
 nitpick_ignore_regex = [
     # Other projects' names: their inventories would have to be fetched.
     (r"py:.*", r"(?!wakefold).*\..*"),
-    (r"py:class", r"(Connection|HashTrieMap|Path|Pool|Strategy|UnsetType|datetime|timedelta)"),
-    # Variables of types, and what a module keeps to itself.
-    (r"py:class", r"(.*\.)?(_[A-Za-z]+|N)"),
+    (r"py:class", r"(Connection|HashTrieMap|Meta|Path|Pool|Strategy|UnsetType|datetime|timedelta)"),
+    # Variables of types, what a module keeps to itself, and parts of a type that Sphinx cuts.
+    (r"py:.*", r"(.*\.)?(_[A-Za-z]+|N|Annotated|dict\[str)"),
+    (
+        r"py:class",
+        r"wakefold_shell\.mcp\.schemas\..*",
+    ),  # of inherited fields, sought in the wrong module
 ]
 suppress_warnings = ["ref.python"]  # a name that two modules have leads to one of them
 
