@@ -21,6 +21,7 @@ from sphinx.util.inventory import InventoryFile
 
 import wakefold
 from report_browser import start_browser
+from wakefold_laws.laws import list_laws
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 DOCS: Final = ROOT / "docs"
@@ -124,12 +125,15 @@ def test_every_module_stands_on_one_page_of_the_reference() -> None:
 
 
 def test_every_public_name_is_in_the_reference(documented: set[str]) -> None:
-    """Under the front door's name if it stands there, else under its module's."""
+    """By the front door or by its module; only laws have a page of their own."""
     front = {f"wakefold.{name}" for name in wakefold.__all__}
     assert front <= documented
-    names = {f"{module}.{name}" for module, path in list_modules() for name in list_public_names(path)}
+    named = {law.name for law in list_laws()}
     missing = {
-        full for full in names - documented if f"wakefold.{full.rpartition('.')[2]}" not in front
+        f"{module}.{name}"
+        for module, path in list_modules()
+        for name in list_public_names(path)
+        if not {f"{module}.{name}", f"wakefold.{name}"} & documented and name not in named
     }
     assert missing == set()
 
@@ -176,7 +180,7 @@ def page() -> Iterator[Page]:
         ("plan_next_wake", "reference/wakefold.html#wakefold.plan_next_wake"),
         ("OwnerMachine", "reference/trials.html#wakefold_laws.owner_machine.OwnerMachine"),
         ("webhook signature", "webhooks.html"),
-        ("daylight saving", "calendar.html"),
+        ("clocks change", "calendar.html"),
     ],
 )
 def test_a_search_finds_names_and_pages(
@@ -196,7 +200,8 @@ def test_a_search_finds_names_and_pages(
     assert first in [re.sub(r"(\.html)(#module-.*|\?.*)$", r"\1", link) for link in found[:3]], found
     page.locator(f'#search-results a[href^="{first}"]').first.click()
     page.wait_for_url(f"{base}/{first}*")
-    assert errors == []
+    # From a file a browser fetches no other file: the search works, without a summary of each page.
+    assert {error for error in errors if way == "http" or error != "Failed to fetch"} == set()
     assert all(url.startswith((base, "data:")) for url in asked), asked
 
 
