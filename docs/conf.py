@@ -52,6 +52,8 @@ suppress_warnings = ["ref.python"]  # a name that two modules have leads to one 
 
 html_theme = "furo"
 html_title = f"wakefold {release}"
+html_static_path = ["_static"]
+html_css_files = ["reference.css"]
 html_copy_source = False
 html_show_sphinx = False
 
@@ -69,6 +71,8 @@ autodoc_preserve_defaults = True
 
 _PACKAGES: Final = ("wakefold", "wakefold_shell", "wakefold_laws")
 _CODE: Final = re.compile(r"(?<![`\w:])`([^`]+)`(?![`\w])")
+_SECTION: Final = re.compile(r"(spec|calendar\.md) sections? \d+(\.\d+)?((, | and )\d+(\.\d+)?)*")
+_PAGE: Final = re.compile(r"(?<![`\w/])docs/([\w/-]+)\.md")
 
 
 def list_modules() -> Iterator[str]:
@@ -133,22 +137,31 @@ autodoc_type_aliases = {
 TypeAliasForwardRef.__repr__ = lambda alias: f"~{alias.name}"  # type: ignore[method-assign]
 
 
-def _link(found: re.Match[str]) -> str:
-    """A link where one documented name is spelled so, else a literal; no plain word is a name."""
-    text = found[1]
-    if text in _LINKS and (text != text.lower() or "_" in text or hasattr(wakefold, text)):
-        return f":py:obj:`{text} <{_LINKS[text]}>`"
+def _link(text: str, package: str) -> str:
+    """A link where one documented name is spelled so, else a literal; no plain word is a name.
+
+    A docstring speaks of its own package's names and of the core's.
+    """
+    full = _LINKS.get(text, "")
+    spelled = text != text.lower() or "_" in text or full.count(".") == 1
+    if spelled and full.partition(".")[0] in {"wakefold", package}:
+        return f":py:obj:`{text} <{full}>`"
     return f"``{text}``"
 
 
 def read_docstring(
     _app: Sphinx, what: str, name: str, _value: object, _options: object, lines: list[str]
 ) -> None:
-    """Single backticks become literals or links; the front door's constants have comments."""
+    """Single backticks become literals or links, the sources links to their pages.
+
+    The front door's constants have the comments of their homes.
+    """
     if what == "data" and name in _FRONT.values():
         home, _, short = next(full for full, front in _FRONT.items() if front == name).rpartition(".")
         lines[:] = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", short), [])
-    lines[:] = _CODE.sub(_link, "\n".join(lines)).split("\n")
+    text = _CODE.sub(lambda found: _link(found[1], name.partition(".")[0]), "\n".join(lines))
+    text = _SECTION.sub(r":doc:`\g<0> </sources>`", text)
+    lines[:] = _PAGE.sub(r":doc:`/\1`", text).split("\n")
 
 
 def skip_member(
