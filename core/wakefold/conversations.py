@@ -204,7 +204,11 @@ EndKind = Literal["completed", "failed", "interrupted"]
 class Answer(Struct, frozen=True):
     """How an agent's turn ended: what it said, if anything, and what the log keeps of a failure.
 
-    `duration_ms` is how long the agent took, where it tells.
+    :shape: `kind` is `completed`, `failed` or `interrupted`; `detail` is a JSON object, kept of a
+        failed turn alone
+    :units: `duration_ms` in milliseconds: how long the agent took, where it tells
+    :errors: none
+    :source: spec section 13; ours, docs/records.md
     """
 
     text: str | None = None

@@ -151,10 +151,12 @@ _weekday_sets = st.sets(st.integers(1, 7), min_size=1).map(lambda days: tuple(so
 _timed_rules = st.builds(DailyRule, time=_times_of_day, time_zone=_zone_shapes) | st.builds(
     WeeklyRule, weekdays=_weekday_sets, time=_times_of_day, time_zone=_zone_shapes
 )
+#: What daily, weekly and cron rules come to, drawn with no regard to how near their times lie.
+#:
+#: :meta hide-value:
 patterns = _timed_rules.map(make_pattern) | _crons.map(
     lambda cron: make_cron_pattern(parse_cron(cron.text).unwrap())
 )
-"""What daily, weekly and cron rules come to, drawn with no regard to how near their times lie."""
 
 
 @st.composite

@@ -62,8 +62,10 @@ class Bench(Struct, frozen=True):
     take_said: Callable[[], tuple[str, ...]] = tuple
 
 
+#: The core and the shell of this project.
+#:
+#: :meta hide-value:
 CORE: Final = Bench(RUNNERS)
-"""The core and the shell of this project."""
 
 
 def judge_shell(tester: ShellTester) -> Bench:

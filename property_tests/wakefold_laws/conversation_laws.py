@@ -103,6 +103,8 @@ _rows = st.one_of(
     st.tuples(st.sampled_from(sorted(CONVERSATION_TYPES)), json_values()),
 )
 #: Rows that no host wrote, sound and spoilt.
+#:
+#: :meta hide-value:
 journals = st.lists(_rows, min_size=4, max_size=16)
 #: How many events a fork inherited, often none.
 lengths = st.sampled_from((0, 0, 1, 2, 4, 16))

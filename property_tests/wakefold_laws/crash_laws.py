@@ -24,8 +24,10 @@ from wakefold_laws.store_trials import (
     try_on_every_backend,
 )
 
+#: Data that a file's buffer holds, and data that it does not.
+#:
+#: :meta hide-value:
 PADDINGS: Final = ("", "x" * 10_000)
-"""Data that a file's buffer holds, and data that it does not."""
 
 _IN_STEP: Final = " before that has come back"
 

@@ -52,8 +52,10 @@ UNDER_GUARD: Final = Scenario(
 ZONE_UNKNOWN: Final = Scenario(
     "a one-shot and a rule whose zone is unknown", _TICKS_MS, (_TEA,), (_MARS,)
 )
+#: Two reminders and two ticks of the clock, in each combination; every fault can happen in each.
+#:
+#: :meta hide-value:
 SCENARIOS: Final = (ONE_OF_EACH, TWO_ONE_SHOTS, TWO_REPEATS, UNDER_GUARD, ZONE_UNKNOWN)
-"""Two reminders and two ticks of the clock, in each combination; every fault can happen in each."""
 
 #: How many states are visited by default before the world counts as unbounded.
 STATES_MAX: Final = 2_000_000

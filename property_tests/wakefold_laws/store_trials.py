@@ -44,6 +44,8 @@ ANSWER_SECONDS: Final = 30.0
 
 #: Data that storage tends to change on its way.
 #:
+#: :meta hide-value:
+#:
 #: :shape: JSON objects for an event's `data`: lone surrogates, control characters, numbers, depth,
 #:     length
 #: :units: none

@@ -229,6 +229,9 @@ def run_calendar_next(case: Case) -> object:
     return _spell(rule, lambda read: _list_coming(read, case["after"]))
 
 
+#: By file: the fields that a case may have, and what runs it.
+#:
+#: :meta hide-value:
 RUNNERS: Final[dict[str, tuple[frozenset[str], CaseRunner]]] = {
     name: (frozenset(fields.split()), run)
     for name, fields, run in (
@@ -264,7 +267,6 @@ RUNNERS: Final[dict[str, tuple[frozenset[str], CaseRunner]]] = {
         ),
     )
 }
-"""By file: the fields that a case may have, and what runs it."""
 
 
 def _spell_cron(cron: CronExpression) -> Case:

@@ -18,7 +18,13 @@ Json = dict[str, Any]
 
 
 class Driver(Protocol):
-    """One shell under test: how facts and calls reach it."""
+    """One shell under test: how facts and calls reach it.
+
+    :shape: facts as signals; tools by name, with their arguments as JSON values
+    :units: none
+    :errors: none
+    :source: spec section 8; ours, docs/writing-a-shell.md
+    """
 
     def signal(self, signal: Signal) -> None:
         """Report a fact, also from inside an effect."""

@@ -6,8 +6,13 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+#: The longest single sleep: a suspended machine's monotonic clock stands still meanwhile.
+#:
+#: :shape: a float
+#: :units: seconds
+#: :errors: none
+#: :source: spec section 8
 STRETCH_SECONDS_MAX: Final = 60.0
-"""The longest single sleep: a suspended machine's monotonic clock stands still meanwhile."""
 
 
 async def sleep_for(seconds: float) -> None:
@@ -18,14 +23,20 @@ async def sleep_for(seconds: float) -> None:
 
 
 class SystemClock:
-    """The wall clock of the machine, read again after every stretch of sleep."""
+    """The wall clock of the machine, read again after every stretch of sleep.
+
+    :shape: as `Clock`
+    :units: epoch milliseconds UTC
+    :errors: none
+    :source: spec section 8
+    """
 
     def read_ms(self) -> int:
         """Now, in epoch milliseconds."""
         return time.time_ns() // 1_000_000
 
     def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
-        """A sleep whose end is fixed now; it ends sooner if the wall clock is set forward past it."""
+        """A sleep of `delay_ms` from now; sooner, once the wall clock is past `until_ms`."""
         end_seconds = time.monotonic() + delay_ms / 1000
 
         async def sleep() -> None:
@@ -39,7 +50,13 @@ class SystemClock:
 
 
 class FixedClock:
-    """A clock that always shows the same instant, so that nothing becomes due by waiting."""
+    """A clock that always shows the same instant, so that nothing becomes due by waiting.
+
+    :shape: as `Clock`
+    :units: epoch milliseconds UTC
+    :errors: none
+    :source: ours, docs/command-line.md
+    """
 
     def __init__(self, now_ms: int) -> None:
         """The instant (epoch ms) to show."""

@@ -18,7 +18,13 @@ CONFIG_NAME: Final = "wakefold.toml"
 
 
 class ConfigError(ShellError):
-    """A configuration file that cannot be read, or that holds something else than it should."""
+    """A configuration file that cannot be read, or that holds something else than it should.
+
+    :shape: as `ShellError`; the sentence has the file and the field
+    :units: none
+    :errors: nothing of the file is in force then
+    :source: spec section 12
+    """
 
 
 def find_config(named: Path | None, *places: Path) -> GuardConfig:

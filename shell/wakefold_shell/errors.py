@@ -9,20 +9,37 @@ from pathlib import Path
 class ShellError(Exception):
     """Something outside the program is wrong (a file, a lock, a missing extra).
 
-    The text is one sentence that says what, where and what to do. It is never this program's fault;
-    the command line shows it and exits with 1. `code` is what a tool answers with where it stands in
-    the tool's way.
+    It is never this program's fault; the command line shows the text and exits with 1.
+
+    :shape: the text is one sentence: what, where and what to do; `code` is what a tool answers with
+        where it stands in the tool's way
+    :units: none
+    :errors: `code` is `persistence_uncertain`, where a subclass says nothing else
+    :source: ours, docs/command-line.md; ours, docs/rejections.md
     """
 
     code = "persistence_uncertain"
 
 
 class UnavailableError(ShellError):
-    """The session cannot serve: it is disposed, its tasks have ended, or its log cannot be read."""
+    """The session cannot serve: it is disposed, its tasks have ended, or its log cannot be read.
+
+    :shape: as `ShellError`
+    :units: none
+    :errors: raised by calls and words after a session's end or before its life, by `record` on a log
+        that cannot be read, and for an agent that ends a turn which it did not begin
+    :source: spec section 8
+    """
 
 
 class LostAnswerError(ShellError):
-    """Whoever owns the session ended before it answered: nobody knows what came of the request."""
+    """Whoever owns the session ended before it answered: nobody knows what came of the request.
+
+    :shape: as `ShellError`, with the directory in its sentence
+    :units: none
+    :errors: raised where a request went out by the door or to a runner, and the session ended over it
+    :source: ours, docs/command-line.md
+    """
 
     def __init__(self, directory: Path) -> None:
         """The session's directory."""
@@ -32,7 +49,13 @@ class LostAnswerError(ShellError):
 
 
 class UnconfirmedError(ShellError):
-    """A word is written, but the store does not confirm that it is durable."""
+    """A word is written, but the store does not confirm that it is durable.
+
+    :shape: as `ShellError`, the same sentence each time
+    :units: none
+    :errors: raised by a host's `say` where the barrier is refused
+    :source: spec section 1
+    """
 
     def __init__(self) -> None:
         """Its sentence is always the same."""
@@ -40,18 +63,34 @@ class UnconfirmedError(ShellError):
 
 
 class ReentryError(ShellError):
-    """A host, a store or an observer calls the session from inside a call of the session's own."""
+    """A host, a store or an observer calls the session from inside a call of the session's own.
+
+    :shape: as `ShellError`
+    :units: none
+    :errors: raised at once, where waiting for the answer would never end
+    :source: ours, docs/writing-a-host.md
+    """
 
 
 class CompositionError(ShellError):
-    """The parts do not make a session: no store, or a child session that has no reminders."""
+    """The parts do not make a session: no store, or a child session that has no reminders.
+
+    :shape: as `ShellError`
+    :units: none
+    :errors: raised when a `Session` is made
+    :source: spec section 13
+    """
 
 
 class JournalError(ShellError):
     """A journal cannot be read or written.
 
-    `line` counts from 1 and `offset_bytes` from 0; both are `None` where the whole file is meant. For
-    a compressed journal the offset is that of the frame, in the file.
+    :shape: the text is `path:line (byte offset): problem; remedy.`; `line` and `offset_bytes` are
+        `None` where the whole file is meant
+    :units: `line` counts from 1, `offset_bytes` bytes from 0; for a compressed journal the offset is
+        that of the frame, in the file
+    :errors: `code` is `corrupt_schedule_log` where a line is named, else `persistence_uncertain`
+    :source: spec section 4; ours, docs/recovering.md
     """
 
     def __init__(

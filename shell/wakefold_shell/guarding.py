@@ -37,7 +37,10 @@ NO_GUARD_LINE: Final = (
 class Watchman:
     """The guard of a process: its limits, session by session, and its voice.
 
-    `tell` hears whole lines, those of spec section 12.
+    :shape: `tell` hears whole lines; limits are a `GuardConfig`
+    :units: `notifyCmd` has ten seconds
+    :errors: `ConfigError` from `find_limits`; whatever goes wrong with `notifyCmd` is told in a line
+    :source: spec section 12; ours, docs/guard.md
     """
 
     def __init__(
@@ -49,7 +52,7 @@ class Watchman:
         self._told: set[GuardConfig] = set()
 
     def find_limits(self, directory: Path) -> GuardConfig:
-        """The limits of a session; `ConfigError`."""
+        """The limits of the session in a directory, looked up anew; `ConfigError` for a bad file."""
         places = (directory,) if self._fallback is None else (directory, self._fallback)
         return find_config(self._named, *places)
 
@@ -67,7 +70,7 @@ class Watchman:
         self._tell(format_line(session_id, "inert: no schedule tools in this session"))
 
     async def tell_stop(self, session_id: str, limits: GuardConfig, reaped: Reaped) -> None:
-        """Tell of a stop, once in the log of the process and once to the owner."""
+        """Tell of a stop, once in the log of the process and once to the owner; nothing is raised."""
         if reaped.stop is None:
             return
         report = list_report(reaped.stop, limits, reaped.now_ms)

@@ -32,9 +32,14 @@ class Session(ToolPerformer):
     """One live session. `run` it in a task; `call` its tools from others.
 
     `on_warning` is told the kind of each warning; `on_wait`, whenever the session comes to rest, the
-    instant (epoch ms) that it waits for (`None`: nothing is planned). Under protocol 1 its tools write
-    version 1 of the durable change alone, and refuse what needs more. `CompositionError` without a
-    store, and for a child session (spec section 13).
+    instant that it waits for (`None`: nothing is planned). Under protocol 1 its tools write version 1
+    of the durable change alone, and refuse what needs more.
+
+    :shape: tools take and answer JSON values; a refusal is a `Failure`
+    :units: instants in epoch milliseconds UTC
+    :errors: `CompositionError` without a store, and for a child session; later `UnavailableError` after
+        the end, `ReentryError` from inside
+    :source: spec sections 8, 11 and 13; ours, docs/tools.md
     """
 
     def __init__(  # noqa: PLR0913 - a session's world
@@ -104,11 +109,7 @@ class Session(ToolPerformer):
         return call.answer
 
     def submit(self, tool: ToolName, arguments: object) -> Call:
-        """Put a call into the FIFO; refusals that need no queue are answered already.
-
-        `UnavailableError` after the end, `ReentryError` from inside a publication or a barrier, where
-        waiting for the answer would never end.
-        """
+        """Put a call into the FIFO; what is refused before it is answered already. Raises as `call`."""
         if self._closed:
             raise UnavailableError("this session is closed: open it again.")
         self.refuse_reentry()

@@ -35,13 +35,17 @@ from wakefold_shell.protocols import Clock, Followup, Host, Store
 class Performer:
     """One owner with its world.
 
-    `fault` is what makes the log corrupt, `trouble` the last exception that store, host or clock
-    raised: the core is told that one came, never which. The worker of a subclass sees to the turns
-    that are asked for (`on_turn`) and to `barrier_wanted` while `owner_has_turn`. `tell_warning` hears
-    of each warning, `tell_event` of each event of the log as it is first seen, `tell_stop` of each stop
-    by the guard, `tell_passed_over` of reminders whose zones are unknown here; none of them may raise.
-    `checkpoint` may be set before the log is loaded: then only the rest is read. Afterwards it is what
-    the log had come to.
+    The worker of a subclass sees to the turns that are asked for (`on_turn`) and to `barrier_wanted`
+    while `owner_has_turn`. `tell_warning` hears of each warning, `tell_event` of each event of the log
+    as it is first seen, `tell_stop` of each stop by the guard, `tell_passed_over` of reminders whose
+    zones are unknown here; none of them may raise. `checkpoint` may be set before the log is loaded:
+    then only the rest is read. Afterwards it is what the log had come to.
+
+    :shape: facts go in as signals, orders come back as effects
+    :units: epoch milliseconds UTC
+    :errors: what the world raises is `trouble`, what makes the log corrupt `fault`: the core is told
+        that one came, never which
+    :source: spec section 8; ours, docs/writing-a-shell.md
     """
 
     def __init__(

@@ -17,14 +17,27 @@ from wakefold.conversations import Draft
 
 
 class Followup(Struct, frozen=True):
-    """One message for the agent, with the occurrences that it delivers as (id, epoch ms)."""
+    """One message for the agent, with the occurrences that it delivers.
+
+    :shape: `message` is a frame's text; `occurrences` are pairs (id, instant), in its order
+    :units: instants in epoch milliseconds UTC
+    :errors: none
+    :source: spec sections 8 and 10
+    """
 
     message: str
     occurrences: tuple[tuple[str, int], ...]
 
 
 class Store(Protocol):
-    """One session's log, held by its only writer."""
+    """One session's log, held by its only writer.
+
+    :shape: events as the core has them, their `seq` contiguous from 0
+    :units: `seed_length` in events, places from 0, times in epoch milliseconds UTC
+    :errors: an exception of `read_events` faults the owner, as one of `append` in a hand-over does; to
+        tools both are `internal_error`, a refused `flush` is `persistence_uncertain`
+    :source: spec sections 1, 8 and 13; ours, docs/checking-stores.md
+    """
 
     @property
     def seed_length(self) -> int:
@@ -46,16 +59,23 @@ class Store(Protocol):
         ...
 
     def append(self, events: Sequence[Event]) -> None:
-        """Write events as one batch; durable only once `flush` has answered true."""
+        """Write events that follow the log, as one batch; durable once `flush` has answered true."""
         ...
 
     async def flush(self) -> bool:
-        """The barrier: whether everything appended so far is durable. False means uncertain."""
+        """The barrier: whether all that was appended is durable. False, or an exception: uncertain."""
         ...
 
 
 class Host(Protocol):
-    """Whatever owns the agent."""
+    """Whatever owns the agent.
+
+    :shape: messages in, drafts of events out
+    :units: none
+    :errors: an exception of `claim` or `release` faults the owner; after one of `hand_over` or
+        `wait_idle` what is due waits for later activity
+    :source: spec sections 8 and 13; ours, docs/writing-a-host.md
+    """
 
     def claim(self) -> bool:
         """Hold the agent's idle phase, so that no turn begins; false while a turn is under way."""
@@ -78,7 +98,14 @@ class Host(Protocol):
 
 
 class Clock(Protocol):
-    """The wall clock, and sleeping by it."""
+    """The wall clock, and sleeping by it.
+
+    :shape: integers
+    :units: epoch milliseconds UTC
+    :errors: an exception of `read_ms` faults the owner, or is a tool's `internal_error`; a sleep may
+        not raise
+    :source: spec sections 2 and 8
+    """
 
     def read_ms(self) -> int:
         """Now, in epoch milliseconds."""

@@ -49,11 +49,18 @@ _SENTENCES: Final = {
 class Runner:
     """One session of a directory. `run` it in a task; `call`, `say` and `stop` from any other.
 
-    `make_agent` is given the directory and the header. `tell` hears sentences such as that of a torn
-    tail; `on_wait` hears, whenever the session comes to rest, the instant (epoch ms) that it waits for.
     With `once` it ends when nothing is due and no turn is left. `watchman` is the guard, if it is on;
     `checkpoint` says whether the log may be read from one, and whether one is kept. Under protocol 1
     its tools refuse what needs version 2 of the durable change.
+
+    :shape: `make_agent` is given the directory and the header; `tell` hears sentences such as that of a
+        torn tail; `on_wait` hears what the session waits for whenever it comes to rest, `None` for
+        nothing
+    :units: `on_wait` in epoch milliseconds UTC; `line_bytes_max` in bytes
+    :errors: `run` raises what ends it: `OwnedError`, `JournalError`, `ConfigError`, `CompositionError`
+        for a child session, `ShellError` for the first warning or an agent that cannot be reached;
+        those of a call or a word are their own
+    :source: spec sections 8 and 13; ours, docs/running.md
     """
 
     def __init__(  # noqa: PLR0913 - the parts of a session
@@ -120,7 +127,10 @@ class Runner:
                 raise explain_warning(session, store, self._warning)
 
     async def ask(self, request: Json) -> Json | None:
-        """The answer to a request of the door's, without going there; as `sockets.ask` gives it."""
+        """The answer to a request of the door's, without going there; as `sockets.ask` gives it.
+
+        `None` where the session does not live, `LostAnswerError` where it ended over the request.
+        """
         if self._door is None:
             return None
         reply = await self._door.ask(request)
@@ -134,7 +144,7 @@ class Runner:
         return await session.call(tool, arguments)
 
     async def say(self, text: str, client_time_zone: str | None = None) -> str:
-        """Put a person's word into the inbox, see `InboxHost.say`."""
+        """Put a person's word into the inbox, see `InboxHost.say`; `UnavailableError` out of a life."""
         session, host = self._find_life()
         return await host.say(session, text, client_time_zone)
 

@@ -17,8 +17,13 @@ from wakefold_shell.runners import Runner
 from wakefold_shell.stores.journal_store import OwnedError
 from wakefold_shell.stores.journals import FILE_NAMES
 
+#: How often a supervisor looks for sessions that have come.
+#:
+#: :shape: a float
+#: :units: seconds
+#: :errors: none
+#: :source: ours, docs/running.md
 SCAN_SECONDS: Final = 1.0
-"""How often a supervisor looks for sessions that have come."""
 
 _DEPTH_MAX: Final = 3  # <root>/<anything>/<session id>
 _ATTEMPTS_QUIET: Final = 3  # a command may hold a session for a moment
@@ -27,9 +32,14 @@ _ATTEMPTS_QUIET: Final = 3  # a command may hold a session for a moment
 class Supervisor:
     """Owns the sessions below a root, those that come later too, until `stop`.
 
-    A session that another process owns is left to it, and taken once it is free; child sessions have no
-    reminders and are left alone. `tell` hears a sentence for each session that stays closed, once;
-    `failures` counts them.
+    A session that another process owns is left to it, and taken once it is free; child sessions have
+    no reminders and are left alone. Of each session that stays closed `tell` hears, once.
+
+    :shape: `live` has the runners by directory; `tell` hears sentences
+    :units: `failures` counts sessions that stay closed
+    :errors: `run` raises `ShellError` if the root cannot be read at the start, and nothing for a
+        session's sake
+    :source: spec section 13; ours, docs/command-line.md
     """
 
     def __init__(
@@ -49,7 +59,7 @@ class Supervisor:
         self._stopping = anyio.Event()
 
     async def run(self) -> None:
-        """Own what is there and what comes. `ShellError` if the root cannot be read at the start."""
+        """Own what is there and what comes, until `stop`, or `once` nothing is due."""
         try:
             found = list(find_sessions(self._root))
         except OSError as error:
@@ -103,9 +113,14 @@ class Supervisor:
 
 
 def find_sessions(root: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
-    """The session directories at or below a root, none inside another. `OSError` as the system says.
+    """The session directories at or below a root, none inside another.
 
     A directory below it that cannot be read is given, too: whoever tries to live in it is told why.
+
+    :shape: paths, as they are found
+    :units: `depth` counts directories below the root
+    :errors: `OSError` as the system says, for the root
+    :source: ours, docs/records.md
     """
     inner: list[Path] = []
     with os.scandir(root) as entries:

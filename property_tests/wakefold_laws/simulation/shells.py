@@ -18,7 +18,13 @@ from wakefold_shell.owner import Session
 
 
 class Shell(Protocol):
-    """One life of a session in a shell under test."""
+    """One life of a session in a shell under test.
+
+    :shape: tools answer the JSON value that a model would read
+    :units: none
+    :errors: an exception that ends `run` breaks an invariant
+    :source: ours, docs/simulator.md
+    """
 
     async def run(self) -> None:
         """Own the session until it is disposed or cancelled."""

@@ -41,7 +41,13 @@ _WAKES: Final = """
 
 
 class NewSession(Struct, frozen=True):
-    """A session to make, and the arguments of its creates, in order; its zone must be canonical."""
+    """A session to make, and the arguments of its creates, in order.
+
+    :shape: `creates` are JSON objects as `schedule_create` takes them; `time_zone` is a canonical name
+    :units: those of the tools, docs/tools.md
+    :errors: none: a create that is refused is a `Failure` among the answers
+    :source: ours, docs/fleet.md
+    """
 
     session_id: str
     creates: tuple[object, ...] = ()
@@ -63,7 +69,14 @@ async def create_sessions(
 ) -> dict[str, tuple[ToolAnswer, ...]]:
     """Make those of the sessions that are not there; what their creates are answered, by id.
 
-    Inside the transaction of whoever calls.
+    Inside the transaction of whoever calls, by the database's clock.
+
+    :shape: a dict of answers by session id, in the order of the creates; without the sessions that were
+        there
+    :units: as the tools' answers
+    :errors: what asyncpg raises, with which the transaction is over; a create that is refused is a
+        `Failure`
+    :source: spec section 11; ours, docs/fleet.md
     """
     now_ms = await read_now_ms(connection)
     begun = {one.session_id: _begin(one, now_ms, policy) for one in sessions}

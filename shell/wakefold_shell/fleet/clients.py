@@ -33,8 +33,13 @@ from wakefold_shell.stores.rows import Header, encode_header, read_header
 CONNECTIONS_MAX: Final = 10
 """How many connections a program shares among its calls, by default."""
 
+#: Sessions under the profile SEED, without a guard.
+#:
+#: :shape: a `Policy`
+#: :units: none
+#: :errors: none
+#: :source: ours, docs/fleet.md
 DEFAULT_POLICY: Final = Policy()
-"""Sessions under the profile SEED, without a guard."""
 
 _OPERATIONS: Final[dict[ToolName, Operation]] = {
     "schedule_create": "create",
@@ -47,8 +52,14 @@ _OPERATIONS: Final[dict[ToolName, Operation]] = {
 class Fleet:
     """The sessions of a database. Made by `open_fleet`; asyncio only.
 
-    Each call raises `FleetError` where the database cannot be used, `OwnedError` while a program lives
-    in the session, and `JournalError` where its log is damaged.
+    Each call is one transaction by the database's clock, durable when it returns.
+
+    :shape: sessions are named by their ids; tools take and answer as everywhere
+    :units: those of the tools, docs/tools.md
+    :errors: each call: `FleetError` where the database cannot be used, `UnknownSessionError`,
+        `OwnedError` while a program lives in the session, `JournalError` where its log is damaged; a
+        tool's refusal is a `Failure`
+    :source: spec section 11; ours, docs/fleet.md
     """
 
     def __init__(self, pool: Pool, policy: Policy) -> None:
@@ -132,7 +143,13 @@ class Fleet:
 async def open_fleet(
     dsn: str, policy: Policy = DEFAULT_POLICY, connections_max: int = CONNECTIONS_MAX
 ) -> AsyncIterator[Fleet]:
-    """A fleet for as long as the block lasts; `FleetError` unless the database is prepared."""
+    """A fleet for as long as the block lasts.
+
+    :shape: `dsn` is `postgresql://user@host/database`
+    :units: `connections_max` counts connections that the calls share
+    :errors: `FleetError` unless the database is there and prepared
+    :source: ours, docs/fleet.md
+    """
     async with open_pool(dsn, connections_max) as pool:
         with refusals():
             async with pool.acquire() as pooled:

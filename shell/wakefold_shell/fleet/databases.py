@@ -52,11 +52,23 @@ _REMEDIES: Final[tuple[tuple[type[Exception], str], ...]] = (
 
 
 class FleetError(ShellError):
-    """The database cannot be used as it is. Nothing was written by what failed."""
+    """The database cannot be used as it is. Nothing was written by what failed.
+
+    :shape: as `ShellError`; the DSN is never in its text
+    :units: none
+    :errors: raised by whatever asks the database
+    :source: ours, docs/fleet.md
+    """
 
 
 class LostConnectionError(FleetError):
-    """The server went away, or was not there; what was under way may or may not have been committed."""
+    """The server went away, or was not there; what was under way may or may not have been committed.
+
+    :shape: as `FleetError`
+    :units: none
+    :errors: raised in the place of `FleetError`
+    :source: ours, docs/fleet.md
+    """
 
 
 async def connect(dsn: str) -> Connection:

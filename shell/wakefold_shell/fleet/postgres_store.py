@@ -144,8 +144,12 @@ def open_postgres(
 ) -> Iterator[PostgresStore]:
     """The store of a session in a database, its lease held as long as the block lasts.
 
-    `on_warning` is told why a barrier was uncertain. Raises `OwnedError` while another program owns the
-    session, `JournalError` where there is none, and `FleetError` where the database cannot be used.
+    :shape: `dsn` is `postgresql://user@host/database`; `on_warning` is told in a sentence why a barrier
+        was uncertain
+    :units: `line_bytes_max` in bytes
+    :errors: `OwnedError` while another program owns the session, `JournalError` where there is none,
+        `FleetError` where the database cannot be used; while it is open, what `Store` says
+    :source: ours, docs/fleet.md
     """
     key = name_key(session_id)
 

@@ -43,6 +43,11 @@ class Policy(Struct, frozen=True, kw_only=True):
     """How the sessions of a fleet are read and written: the same for all, and in all its workers.
 
     `limits` are the guard's, where it is on. Under protocol 1 tools write version 1 alone.
+
+    :shape: `limits` is a `GuardConfig`, or `None` where no guard is on
+    :units: none
+    :errors: none
+    :source: spec section 12; ours, docs/fleet.md
     """
 
     profile: Profile = SEED

@@ -44,7 +44,13 @@ Act = Callable[[Waking], tuple[Waking, _Answer]]
 
 
 class UnknownSessionError(FleetError):
-    """The database holds no such session."""
+    """The database holds no such session.
+
+    :shape: as `FleetError`, with the session's key
+    :units: none
+    :errors: raised by whatever visits a session
+    :source: ours, docs/fleet.md
+    """
 
     def __init__(self, key: str) -> None:
         """The session's key."""
@@ -52,7 +58,13 @@ class UnknownSessionError(FleetError):
 
 
 class UncertainError(LostConnectionError):
-    """The server went away while it committed: what was written is there or is not."""
+    """The server went away while it committed: what was written is there or is not.
+
+    :shape: as `FleetError`, the same sentence each time
+    :units: none
+    :errors: a tool's call answers `persistence_uncertain` in its place
+    :source: spec section 1; ours, docs/fleet.md
+    """
 
     def __init__(self) -> None:
         """Its sentence is always the same."""

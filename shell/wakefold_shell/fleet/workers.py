@@ -47,8 +47,13 @@ from wakefold_shell.runners import explain_passed_over, explain_trouble
 from wakefold_shell.stores.journal_store import OwnedError
 from wakefold_shell.stores.rows import Header
 
+#: How many agents a worker asks at once, by default.
+#:
+#: :shape: an integer
+#: :units: agents
+#: :errors: none
+#: :source: ours, docs/fleet.md
 CONCURRENCY: Final = 4
-"""How many agents a worker asks at once, by default."""
 
 _WAKES_AT_ONCE: Final = 10
 _QUEUE_CONNECTIONS: Final = 4  # which job is whose: one that is begun again does no harm
@@ -63,6 +68,11 @@ class Pace(Struct, frozen=True):
 
     What a worker did that died is taken over after `heartbeat_seconds` and `dequeue_seconds` at the
     latest. Whoever is asked to stop gives its agents `drain_seconds`.
+
+    :shape: numbers that may have a fraction
+    :units: seconds
+    :errors: none
+    :source: ours, docs/fleet.md
     """
 
     heartbeat_seconds: float = 6.0
@@ -81,6 +91,12 @@ class Worker:
 
     `make_agent` is given a session's header, once for each message. `watchman` tells of the guard's
     stops; `tell` hears sentences such as why a job is held.
+
+    :shape: `dsn` is `postgresql://user@host/database`; `tell` hears sentences
+    :units: `concurrency` counts agents
+    :errors: `run` raises `FleetError` where the database cannot be used, `ShellError` where nobody
+        reads what is delivered; a job that fails is told and held
+    :source: ours, docs/fleet.md
     """
 
     def __init__(

@@ -24,7 +24,13 @@ from wakefold_shell.protocols import Followup
 
 
 class AbsentHost:
-    """Always busy, so that nothing is handed over; what is due stays due for a runner."""
+    """Always busy, so that nothing is handed over; what is due stays due for a runner.
+
+    :shape: as `Host`
+    :units: none
+    :errors: `hand_over` raises `NotImplementedError`, and is never called; those of `say` are its own
+    :source: ours, docs/tools.md
+    """
 
     def __init__(self) -> None:
         """Nobody, who follows nothing."""
@@ -56,8 +62,9 @@ class AbsentHost:
 
         A turn that a crash left open ends with it, and what it took waits again if it may.
 
-        The session must be running, and be followed. Raises what the store raises, and
-        `UnconfirmedError`.
+        The session must be running, and be followed; the zone must be canonical. Raises what store and
+        clock raise, `UnconfirmedError`, `ReentryError`, and `UnavailableError` where the log cannot be
+        read or the session has ended.
         """
         message_id = str(uuid4())
         message = make_message(message_id, text, name_person(str(uuid4()), client_time_zone))

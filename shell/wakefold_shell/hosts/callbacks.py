@@ -13,6 +13,11 @@ class CallbackAgent:
 
     The turn has begun when the function is called. It may call the session's tools, which then see an
     open turn; an exception is a failed turn, kept in the log.
+
+    :shape: an `Input` goes in; text is kept as the answer, anything else is none
+    :units: none
+    :errors: an exception of the function is a failed turn
+    :source: ours, docs/writing-a-host.md
     """
 
     def __init__(self, take_turn: Callable[[Input], Awaitable[str | None]]) -> None:
@@ -20,7 +25,7 @@ class CallbackAgent:
         self._take_turn = take_turn
 
     async def answer(self, given: Input, begin: Callable[[], None]) -> Answer:
-        """Begin, and await the function."""
+        """Begin, and await the function; raises what it raises."""
         begin()
         said = await self._take_turn(given)
         return Answer(said if isinstance(said, str) else None)

@@ -32,6 +32,11 @@ class ClientAgent:
     """Takes the turn of a message once a client has acknowledged it, and says nothing in it.
 
     Until then the turn has not begun, so that the next life of the session offers the message again.
+
+    :shape: a message is named by its id (`identify`)
+    :units: none
+    :errors: none
+    :source: ours, docs/mcp.md
     """
 
     def __init__(self) -> None:
@@ -51,7 +56,10 @@ class ClientAgent:
         return Answer()
 
     async def acknowledge(self, name: str) -> None:
-        """Have the inbox's first message taken; return once it is, durable with the next barrier."""
+        """Have the message of that id taken; return once it is, durable with the next barrier.
+
+        It waits until that message is the inbox's first; for ever, if no such message comes.
+        """
         ticket = self._find(name)
         ticket.acknowledged.set()
         await ticket.taken.wait()

@@ -22,14 +22,24 @@ from wakefold_shell.hosts.inboxes import Answer, Hearing
 from wakefold_shell.hosts.streams import list_occurrences
 from wakefold_shell.processes import end_process, start_process
 
+#: How much a command may write by default before it is ended.
+#:
+#: :shape: an integer
+#: :units: bytes
+#: :errors: none
+#: :source: ours, docs/running.md
 OUTPUT_BYTES_MAX: Final = 16 * 1024 * 1024
-"""How much a command may write by default before it is ended."""
 
+#: What a command inherits of this process's environment, beside `LC_*`: no secret is among it.
+#:
+#: :shape: a set of names
+#: :units: none
+#: :errors: none
+#: :source: ours, docs/running.md
 INHERITED: Final = frozenset(
     {"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER"}
     | {"WAKEFOLD_LINE_BYTES_MAX", "WAKEFOLD_NO_CHECKPOINT"}  # so that both read a session alike
 )
-"""What a command inherits of this process's environment, beside `LC_*`: no secret is among it."""
 
 _PIPE_SECONDS: Final = 1.0  # for the rest of the output, once the command itself has ended
 _VARIABLE_CHARACTERS_MAX: Final = 96 * 1024  # a system refuses a longer variable
@@ -45,6 +55,13 @@ class CommandAgent:
     status and its duration are kept in the log. The turn has begun when the command has been started,
     the message being whole in its input by then. It is ended, with all that it started, after the time
     limit, and once it has written more than the output limit.
+
+    :shape: the answer's `detail` is `{exitStatus}`, or which limit ended the command: `{secondsMax}` or
+        `{outputBytesMax}`
+    :units: seconds and bytes for the limits, milliseconds for the duration
+    :errors: `ShellError` where the command cannot be started, before the turn begins; another exit
+        status than 0, or a limit, is a failed turn
+    :source: ours, docs/running.md
     """
 
     def __init__(

@@ -47,15 +47,26 @@ __all__ = [
     "load_conversation",
 ]
 
+#: How much of what an agent says from outside the log keeps as its answer.
+#:
+#: :shape: an integer
+#: :units: bytes
+#: :errors: none
+#: :source: ours, docs/running.md
 ANSWER_BYTES_MAX: Final = 64 * 1024
-"""How much of what an agent says from outside the log keeps as its answer."""
 
 _CUT: Final = "\n[... cut]"
 _ERROR_CHARACTERS_MAX: Final = 200
 
 
 class Hearing:
-    """What an agent outside says, as far as the log keeps it; of the rest, only how much it was."""
+    """What an agent outside says, as far as the log keeps it; of the rest, only how much it was.
+
+    :shape: chunks of bytes in, text out, read as UTF-8
+    :units: bytes
+    :errors: none: what is no UTF-8 is replaced
+    :source: ours, docs/running.md
+    """
 
     def __init__(self) -> None:
         """Nothing is said yet."""
@@ -75,31 +86,42 @@ class Hearing:
 
 
 class Agent(Protocol):
-    """Whatever takes a turn for each input."""
+    """Whatever takes a turn for each input.
+
+    :shape: an `Input` goes in, an `Answer` comes out
+    :units: `queued_at_ms` and occurrences in epoch milliseconds UTC
+    :errors: an exception before `begin`: the agent cannot be reached, which ends the session with the
+        input kept; after it, the turn has failed
+    :source: spec section 8; ours, docs/writing-a-host.md
+    """
 
     async def answer(self, given: Input, begin: Callable[[], None]) -> Answer:
-        """Take one turn, and call `begin` once it has begun: until then a crash offers it again.
-
-        An exception before `begin` means that the agent cannot be reached, which ends the session with
-        the input kept; one after it, that the turn has failed.
-        """
+        """Take one turn, and call `begin` once it has begun: until then a crash offers it again."""
         ...
 
 
 class RepeatableAgent:
     """The base of an agent that knows a message which it is given again, so that nothing is done twice.
 
-    What comes to nothing with it is offered again, as often and as late as the core says (`offers`):
-    a turn that failed, or that a crash cut off.
+    :shape: as `Agent`; a turn that failed, or that a crash cut off, is offered again as the core says
+        (`offers`)
+    :units: none
+    :errors: as `Agent`
+    :source: spec section 8; ours, docs/webhooks.md
     """
 
 
 class InboxHost:
     """One agent, one turn at a time. `run` it with its session.
 
-    `on_idle` hears whenever no input is left, or none may be offered before `paused_until_ms`;
-    `trouble` is why the agent could not be reached. `make_id` gives each message its id, unique in the
-    session.
+    `on_idle` hears whenever no input is left, or none may be offered before `paused_until_ms`.
+    `make_id` gives each message its id, unique in the session.
+
+    :shape: as `Host`; `inbox` holds each `Input` that waits, the first one first
+    :units: `paused_until_ms` in epoch milliseconds UTC
+    :errors: `trouble` is why the agent could not be reached, or why the log was not written; the
+        session is over then
+    :source: spec sections 8 and 13; ours, docs/decisions/inbox-in-the-log.md
     """
 
     def __init__(
@@ -147,8 +169,9 @@ class InboxHost:
     async def say(self, session: Session, text: str, client_time_zone: str | None) -> str:
         """Put a person's word into the inbox; the message's id, once the word is durable.
 
-        `client_time_zone` must be canonical (`canonicalize_zone`). Raises what the store
-        raises, and `UnconfirmedError`; `UnavailableError` from a session that has ended.
+        `client_time_zone` must be canonical (`canonicalize_zone`). Raises what the store raises,
+        `UnconfirmedError`, `ReentryError`, and `UnavailableError` from a session that has ended or
+        cannot be read.
         """
         self.follow(session)
         message_id = self._make_id()
@@ -248,9 +271,13 @@ class InboxHost:
 
 
 async def give_turn(agent: Agent, given: Input, begin: Callable[[], None]) -> Answer:
-    """How the agent's turn ended; an exception where it has not begun.
+    """How the agent's turn ended.
 
-    A cancellation that is of the agent's own making is its failure.
+    :shape: as `Agent`; the agent calls `begin`
+    :units: none
+    :errors: before it has begun, what the agent raises (`ShellError` where it cancels itself), and
+        `UnavailableError` if it never does; afterwards a failed `Answer`
+    :source: ours, docs/writing-a-host.md
     """
     begun = False
 
@@ -275,14 +302,26 @@ async def give_turn(agent: Agent, given: Input, begin: Callable[[], None]) -> An
 
 
 def load_conversation(session: Session) -> Conversation:
-    """Have a session load its log: where its conversation stood then; nowhere in an unreadable log."""
+    """Have a session load its log: where its conversation stood then; nowhere in an unreadable log.
+
+    :shape: a `Conversation`
+    :units: none
+    :errors: none
+    :source: spec section 13
+    """
     session.load()
     checkpoint = session.checkpoint
     return Conversation() if checkpoint is None else checkpoint.conversation
 
 
 def describe_trouble(trouble: Exception) -> str:
-    """An exception of the agent's, for the log: the one that matters of a group of one, and why."""
+    """An exception of the agent's, for the log: the one that matters of a group of one, and why.
+
+    :shape: `kind: words`
+    :units: characters, 200 at most
+    :errors: none
+    :source: ours, docs/webhooks.md
+    """
     while isinstance(trouble, ExceptionGroup) and len(trouble.exceptions) == 1:
         trouble = trouble.exceptions[0]
     why: BaseException | None = trouble

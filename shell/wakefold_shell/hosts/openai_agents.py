@@ -32,8 +32,13 @@ except ImportError as error:
 def make_tools(call: CallTool) -> list[FunctionTool]:
     """The tools for `Agent(tools=[...])`, on the `call` of a session or of a runner.
 
-    They answer in JSON, refusals too. The schemas are the core's own: strict mode would demand every
-    property, and exactly one selector is wanted.
+    The schemas are the core's own: strict mode would demand every property, and exactly one selector
+    is wanted.
+
+    :shape: a list of `FunctionTool`; each takes a JSON object as text and answers in JSON, refusals too
+    :units: those of the tools, docs/tools.md
+    :errors: none: a refusal is an answer, a session that has ended answers `internal_error`
+    :source: spec section 11; ours, docs/frameworks.md
     """
     return [
         FunctionTool(
@@ -60,6 +65,13 @@ class OpenAIAgent:
     """Runs an agent for each message, on asyncio. A run that fails is a failed turn.
 
     What it said is kept in the log if it is text; everything, tool calls too, in the history.
+
+    :shape: the history is a session of the SDK; the message is its last item, `{role, content}`, when
+        the turn begins
+    :units: none
+    :errors: `ShellError` outside asyncio, and what the history raises, before the turn begins; what the
+        run raises is a failed turn; importing the module, `ImportError` without the extra
+    :source: ours, docs/frameworks.md
     """
 
     def __init__(self, agent: Agent[Any], history: Session, **options: Any) -> None:  # noqa: ANN401 - those of `run`

@@ -47,7 +47,14 @@ _ANY_OBJECT: Final = SchemaValidator(
 
 
 class ScheduleToolset(AbstractToolset[Any]):
-    """The tools for `Agent(..., toolsets=[...])`; a refusal is a failed tool, never a retry."""
+    """The tools for `Agent(..., toolsets=[...])`.
+
+    :shape: JSON objects as arguments, JSON text as answer
+    :units: those of the tools, docs/tools.md
+    :errors: a refusal is `ToolFailed` with the answer's JSON, never a retry; a session that has ended
+        answers `internal_error`
+    :source: spec section 11; ours, docs/frameworks.md
+    """
 
     def __init__(self, call: CallTool) -> None:
         """The `call` of a session or of a runner."""
@@ -91,6 +98,13 @@ class PydanticAgent:
     """Runs an agent for each message, on asyncio. A run that fails is a failed turn.
 
     What it said is kept in the log if it is text; everything, tool calls too, in the history.
+
+    :shape: the history is a JSON file of Pydantic AI's messages, made if it is not there
+    :units: none
+    :errors: `ShellError` outside asyncio, or where the file cannot be read or written or holds
+        something else, before the turn begins; what the run raises is a failed turn; importing the
+        module, `ImportError` without the extra
+    :source: ours, docs/frameworks.md
     """
 
     def __init__(self, agent: Agent[Any, Any], history: Path, **options: Any) -> None:  # noqa: ANN401 - those of `run`
@@ -100,7 +114,7 @@ class PydanticAgent:
         self._agent, self._history = agent, history
 
     async def answer(self, given: Input, begin: Callable[[], None]) -> Answer:
-        """Run the agent on its history, the message at the end; `ShellError` if that cannot be had."""
+        """Run the agent on its history, the message at the end."""
         require_asyncio("Pydantic AI")
         request = ModelRequest(
             parts=[UserPromptPart(clean_text(given.text))],

@@ -16,6 +16,12 @@ class StreamAgent:
 
     The turn has begun once the piece is flushed: killed in between, it is written again by the next
     runner, with the same id and occurrence, so that a reader can drop it.
+
+    :shape: `render` makes the piece; `render_frame` and `render_json` are such
+    :units: none
+    :errors: `OSError` before the turn begins if the reader has gone (`BrokenPipeError`) or the stream
+        fails
+    :source: ours, docs/command-line.md
     """
 
     def __init__(self, stream: TextIO, render: Callable[[Input], str]) -> None:

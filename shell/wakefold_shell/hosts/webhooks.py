@@ -42,7 +42,13 @@ _WELL: Final = range(200, 300)
 
 
 class Webhook(Struct, frozen=True):
-    """Where to POST, the key to sign with, and whose certificates are trusted. See `read_webhook`."""
+    """Where to POST, the key to sign with, and whose certificates are trusted. `read_webhook` makes it.
+
+    :shape: `url` as text, `key` as bytes; its `repr` shows neither
+    :units: none
+    :errors: none: `read_webhook` has checked it
+    :source: Standard Webhooks; ours, docs/webhooks.md
+    """
 
     url: str
     key: bytes
@@ -54,11 +60,13 @@ class Webhook(Struct, frozen=True):
 
 
 def read_webhook(url: str, secret: str, trusted: ssl.SSLContext | None = None) -> Webhook:
-    """A URL and a secret, checked; `ShellError` in a sentence that shows neither.
+    """A URL and a secret, checked. Trusted is by default what the system trusts.
 
-    The URL is `https://`, or `http://` on this machine, without a password. The secret is that of
-    Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. Trusted is by default what the system
-    trusts.
+    :shape: the URL is `https://`, or `http://` on this machine, without a password; the secret is
+        `whsec_` and base64, as Standard Webhooks has it
+    :units: 24 to 64 bytes of secret
+    :errors: `ShellError` in a sentence that shows neither, and where the extra `http` is missing
+    :source: Standard Webhooks; ours, docs/webhooks.md
     """
     client = _import_client()
     try:
@@ -79,6 +87,11 @@ def name_delivery(session_id: str, given: Input) -> str:
 
     It is the same for each offer of a message. A person's word, which delivers no reminder, goes by
     the message's id.
+
+    :shape: 64 hexadecimal digits, those of SHA-256
+    :units: none
+    :errors: none
+    :source: ours, docs/webhooks.md
     """
     named = list_occurrences(given) or given.message.get("id")
     return sha256(format_json([session_id, named]).encode("utf-8")).hexdigest()
@@ -87,10 +100,16 @@ def name_delivery(session_id: str, given: Input) -> str:
 class WebhookAgent(RepeatableAgent):
     """POSTs each input, and takes what comes back as the agent's answer.
 
-    The turn has begun when the request is made. Whatever comes of it but a status from 200 to 299 is a
-    failed turn: another status, a redirect, a broken connection, nothing whole within the time limit.
-    An answer is read as far as the log keeps it, and the connection closed. The signature's time is the
-    clock's.
+    The turn has begun when the request is made. An answer is read as far as the log keeps it, and the
+    connection closed. The signature's time is the clock's.
+
+    :shape: the body is `{session, source, message, occurrences}`; the answer's `detail` is
+        `{httpStatus}`, `{secondsMax}` or `{error}`
+    :units: `seconds_max` in seconds; the signature's time in seconds since the epoch; milliseconds for
+        the duration
+    :errors: a failed turn is all but a status from 200 to 299: another one, a redirect, a broken
+        connection, nothing whole within the time limit
+    :source: Standard Webhooks; ours, docs/webhooks.md
     """
 
     def __init__(

@@ -198,6 +198,9 @@ _INBOX_NOTE: Final = (
 )
 _LOCAL_NOTE: Final = "Where a zone is known, local is the same time on its clocks: tell the user that."
 
+#: The tools, in a fixed order.
+#:
+#: :meta hide-value:
 SERVED_TOOLS: Final = (
     ServedTool(
         name="schedule_create",
@@ -251,7 +254,6 @@ SERVED_TOOLS: Final = (
         looks_only=False,
     ),
 )
-"""The tools, in a fixed order."""
 
 _SESSION: Final[Json] = {
     "type": "string",

@@ -66,7 +66,14 @@ _Context = ServerRequestContext[Any]
 
 
 def make_server(sessions: Sessions) -> Server[Any]:
-    """The server of sessions that are open; any transport may run it, for one client or for many."""
+    """The server of sessions that are open; any transport may run it, for one client or for many.
+
+    :shape: the sessions of `open_sessions` go in, a `Server` of the SDK comes out
+    :units: pages of 25, texts in characters
+    :errors: none; to a client a refusal is a tool error with `{code, message}`, a resource that cannot
+        be read an error of the protocol; importing the module, `ImportError` without the extra
+    :source: MCP; ours, docs/mcp.md
+    """
     place = sessions.place
     tools = list_tools(
         choose_session=place.is_root, required=place.name is None, protocol=place.protocol

@@ -43,7 +43,13 @@ _END_SECONDS_MAX: Final = 1.5  # a client that closes its end waits for two seco
 
 
 class UnknownSessionError(ShellError):
-    """A name that means no session, or more than one."""
+    """A name that means no session, or more than one.
+
+    :shape: as `ShellError`
+    :units: none
+    :errors: `code` is `session_not_found`
+    :source: ours, docs/mcp.md
+    """
 
     code = "session_not_found"
 
@@ -54,6 +60,11 @@ class Place(Struct, frozen=True):
     `name` is the session that a call means which names none; `store` is what a new one is kept in.
     `profile` and `line_bytes_max` are for whoever reads a log without owning it. Under `protocol` 1 no
     tool writes version 2 of the durable change.
+
+    :shape: `directory` is a session's, or a root; `store` is `journal`, `zstd` or `sqlite`
+    :units: `line_bytes_max` in bytes
+    :errors: none: nothing is looked at
+    :source: ours, docs/mcp.md
     """
 
     directory: Path
@@ -233,6 +244,11 @@ async def open_sessions(place: Place, make_runner: Callable[[Path], Runner]) -> 
     """The sessions of a place as long as the block lasts; then each is let go, its lock freed.
 
     The one that is meant where none is named is taken up at once, if it is there.
+
+    :shape: `make_runner` is given a session's directory; the block has the `Sessions`
+    :units: none
+    :errors: none at the opening: whoever asks for a session is told, by a `ShellError`
+    :source: ours, docs/mcp.md
     """
     async with anyio.create_task_group() as lives:
         async with anyio.create_task_group() as watches:

@@ -40,7 +40,13 @@ _LINES_A_FRAME: Final = 1000  # where a whole session is written compressed
 
 
 class OwnedError(JournalError):
-    """Another process holds the writer lock of this session; it is named with its pid."""
+    """Somebody else owns this session: a process by its lock, or a program by its lease.
+
+    :shape: as `JournalError`, without a line; of a lock the sentence has the holder's pid
+    :units: none
+    :errors: raised where a session is opened for writing
+    :source: ours, docs/stores.md
+    """
 
 
 class JournalStore(LogStore):
@@ -129,10 +135,15 @@ def open_store(
 ) -> Iterator[LogStore]:
     """The store of a session directory, its writer lock held as long as the block lasts.
 
-    `on_warning` is told, once the log was read, of a torn tail that the next append will cut. With
-    `alone=False` a database is written to without the lock: whoever has not seen the latest event is
-    refused at the barrier (`StaleWriterError`), and reads again.
-    Raises `JournalError` where there is no journal, and where another process holds the lock.
+    With `alone=False` a database is written to without the lock: whoever has not seen the latest event
+    is refused at the barrier, and reads again.
+
+    :shape: `on_warning` is told in a sentence, once the log was read, of a torn tail that the next
+        append will cut
+    :units: `line_bytes_max` in bytes
+    :errors: `OwnedError` while another process holds the lock, `JournalError` where there is no
+        journal; while it is open, what `Store` says, `StaleWriterError` where somebody else wrote
+    :source: ours, docs/stores.md
     """
     place = locate_journal(path)
     in_table = place.name == STORE_NAMES["sqlite"]
@@ -201,7 +212,11 @@ def choose_store(directory: Path, kind: StoreKind | None) -> Path:
 def create_session(directory: Path, header: Header, kind: StoreKind = "journal") -> None:
     """A new session directory with a store that holds its header alone, durable on return.
 
-    Raises `JournalError` if there is one already or the system refuses.
+    :shape: `kind` is `journal`, `zstd` or `sqlite`; a header's `seed_length` is not written, a new
+        session inherits nothing
+    :units: as `Header`
+    :errors: `JournalError` if there is one already, or the system refuses
+    :source: ours, docs/stores.md
     """
     line = encode_header(header, show_path(directory.absolute()))
     write_new_store(directory, kind, [line])

@@ -280,8 +280,11 @@ def keep_events(events: Iterable[Event], kept: list[Event], types: frozenset[str
 def open_journal(path: Path, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[Journal]:
     """The journal of a file or a session directory, open for reading as long as the block lasts.
 
-    Raises `JournalError` where there is none, where it is no regular file, where the system refuses,
-    and (while its events are read) at the first line that is wrong.
+    :shape: a plain file, a compressed one, or an SQLite database, as it is found
+    :units: `line_bytes_max` in bytes
+    :errors: `JournalError` where there is none, where it is no regular file, where the system refuses,
+        and (while its events are read) at the first line that is wrong
+    :source: ours, docs/records.md
     """
     place = locate_journal(path)
     with refusals(place):

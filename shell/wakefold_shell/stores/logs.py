@@ -18,7 +18,13 @@ PARSED_TYPES: Final = CONVERSATION_TYPES | {SCHEDULE_CHANGE, USER_MESSAGE}
 
 
 class StaleWriterError(JournalError):
-    """Somebody else has written to the log since this writer read it: fold again."""
+    """Somebody else has written to the log since this writer read it: fold again.
+
+    :shape: as `JournalError`, without a line
+    :units: none
+    :errors: raised by `append`, and by `flush` of a database; nothing was written
+    :source: ours, docs/stores.md
+    """
 
 
 class LogStore:

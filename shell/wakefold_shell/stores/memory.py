@@ -13,7 +13,13 @@ _NOWHERE: Final = Path("memory")  # where an error of this store lies
 
 
 class MemoryStore:
-    """The `Store` of a log that lives as long as the program. Its barrier acknowledges everything."""
+    """The `Store` of a log that lives as long as the program. Its barrier acknowledges everything.
+
+    :shape: as `Store`; events are numbered from 0, without a gap
+    :units: `seed_length` in events, places from 0
+    :errors: `StaleWriterError` for events that do not follow the log, which stays as it was
+    :source: ours, docs/stores.md
+    """
 
     def __init__(
         self,

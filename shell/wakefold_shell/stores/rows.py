@@ -32,6 +32,13 @@ class Header(Struct, frozen=True):
     """The first line: which session this is.
 
     `seed_length` events were inherited by a fork; `delegation_depth` is above 0 for a child session.
+
+    :shape: the journal has them as `id`, `createdAt`, `seedLength`, `timeZone` and `delegationDepth`;
+        the id is text that is not empty, the zone a canonical name
+    :units: `created_at_ms` in epoch milliseconds UTC; `seed_length` in events; `delegation_depth` from
+        0
+    :errors: none: nothing is checked, `read_header` refuses
+    :source: spec section 13; ours, docs/records.md
     """
 
     id: str
