@@ -22,7 +22,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES_PAGE: Final = ROOT / "docs/sources.md"
 
-PACKAGES: Final = ("wakefold",)
+PACKAGES: Final = ("wakefold", "wakefold_shell", "wakefold_laws")
 VOCABULARIES: Final = ("wakefold.effects", "wakefold.signals")  # of a shell: public as a whole
 FOLDERS: Final = {"wakefold": "core", "wakefold_shell": "shell", "wakefold_laws": "property_tests"}
 FIELDS: Final = ("shape", "units", "errors", "source")
@@ -185,11 +185,12 @@ def test_a_public_name_says_four_things_at_the_end_of_its_docstring(module: str,
 
 
 def test_every_public_value_of_a_module_has_a_comment() -> None:
-    """Functions and classes are seen to by the test of the architecture."""
+    """Functions and classes are seen to by the linter; the command line has a page of its own."""
     bare = [
         f"{file.stem}.{name}"
         for package in PACKAGES
         for file in sorted((ROOT / FOLDERS[package] / package).rglob("*.py"))
+        if file.parent.name != "cli"
         for name in _list_uncommented(file)
     ]
     assert bare == []
