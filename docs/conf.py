@@ -11,6 +11,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from types import UnionType
@@ -68,6 +69,9 @@ python_maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
+
+# Of values that are not shown, but printed on the way.
+warnings.filterwarnings("ignore", message="Generating overly large repr")
 
 _PACKAGES: Final = ("wakefold", "wakefold_shell", "wakefold_laws")
 _CODE: Final = re.compile(r"(?<![`\w:])`([^`]+)`(?![`\w])")

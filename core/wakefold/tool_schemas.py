@@ -59,6 +59,8 @@ _REFERENCE: Final = "#/$defs/{name}"
 
 #: The three tools that version 1 of the durable change is enough for, in a fixed order.
 #:
+#: :meta hide-value:
+#:
 #: :shape: `ToolDefinition` of `schedule_create`, `schedule_list` and `schedule_delete`
 #: :units: seconds and instants, as each schema says
 #: :errors: none
@@ -99,6 +101,8 @@ VERSION_1_DEFINITIONS: Final = (
 _CREATE, _LIST, _DELETE = VERSION_1_DEFINITIONS
 
 #: The four tools, in a fixed order.
+#:
+#: :meta hide-value:
 TOOL_DEFINITIONS: Final = (
     ToolDefinition(
         name="schedule_create",

@@ -125,6 +125,8 @@ _BAD_INSTANTS: Final = (
 )
 
 #: What can be wrong with a create by its shape alone, at least one fault for each rule.
+#:
+#: :meta hide-value:
 SHAPE_FAULTS: Final = (
     ShapeFault("not_an_object", (), (None, True, 1, "x", [])),
     ShapeFault("not_an_object", ("schedule",), (None, True, 1, "x", [])),
