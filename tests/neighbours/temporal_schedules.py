@@ -188,12 +188,29 @@ async def wake_wakefold(client: Client, scratch: Path) -> None:
     subprocess.run(["wakefold", "receipts", str(root / "one")], check=True)
 
 
+def start_a_workflow_for(scratch: Path) -> None:
+    """A reminder's command starts a workflow, named by what is delivered; and starts it again."""
+    session, start = scratch / "sessions/two", scratch / "start"
+    server = f"--address 127.0.0.1:{PORT}"
+    start.write_text(
+        f"temporal workflow start {server} --type Remind --task-queue {QUEUE} -o json"
+        ' --workflow-id "$WAKEFOLD_SESSION_ID $WAKEFOLD_OCCURRENCES" | grep runId\n'
+    )
+    twice = ["sh", "-c", f"sh {start}; sh {start}"]
+    create = ["wakefold", "create", "--session", str(session), "ship it", "--after", "60"]
+    subprocess.run([*create, "--now", "2026-01-05T12:00:00Z"], check=True)
+    run = ["wakefold", "run", "--session", str(session), "--once", "--deliver", "exec", "--", *twice]
+    done = subprocess.run(run, check=True, capture_output=True, text=True)
+    print("started twice, runs:", len(set(done.stdout.split("\n")) - {""}))
+
+
 async def main() -> None:
-    """All three."""
+    """All four."""
     with tempfile.TemporaryDirectory() as scratch:
         async with serving(Path(scratch) / "nights.sqlite") as client:
             await list_nights(client)
             await wake_wakefold(client, Path(scratch))
+            start_a_workflow_for(Path(scratch))
         await survive_an_outage(Path(scratch))
 
 
