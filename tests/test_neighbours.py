@@ -284,9 +284,11 @@ class SetClock(datetime):
     """A wall clock that can be set, while what sleeps by another clock sleeps on."""
 
     ahead = timedelta(0)
+    readings = 0
 
     @classmethod
     def now(cls, tz: Any = None) -> datetime:  # type: ignore[override] # noqa: ANN401 - as its base has it
+        cls.readings += 1
         return datetime.now(tz) + cls.ahead
 
 
@@ -302,7 +304,10 @@ def test_apscheduler_does_not_notice_a_clock_that_is_set_forward_while_it_waits(
     scheduler.add_listener(seen.put, EVENT_JOB_EXECUTED)
     scheduler.start()
     scheduler.add_job(told.append, "date", ["x"], run_date=datetime.now(UTC) + timedelta(minutes=30))
-    sleep(0.3)
+    readings = -1
+    while readings != SetClock.readings:  # until it sleeps
+        readings = SetClock.readings
+        sleep(0.3)
     monkeypatch.setattr(SetClock, "ahead", timedelta(hours=1))
     sleep(0.5)
     assert told == []
