@@ -9,7 +9,18 @@ import pytest
 from journal_files import NOON_MS
 from lifecycle_cells import LEDGER, SIGNALS, list_cells, make_signal
 from make_lifecycle_page import PAGE, replace_part
-from wakefold import SCHEDULE_CHANGE, Event, Ledger, evolve, format_instant
+from wakefold import (
+    SCHEDULE_CHANGE,
+    AtRecord,
+    Create,
+    Event,
+    Ledger,
+    encode_change,
+    evolve,
+    fold,
+    format_instant,
+)
+from wakefold.edits import Skip
 from wakefold.effects import (
     Arm,
     Claim,
@@ -26,6 +37,7 @@ from wakefold.effects import (
 from wakefold.events import Dispatch
 from wakefold.lifecycle import advance
 from wakefold.owners import Owner, Phase, with_marks
+from wakefold.records import EDITABLE, Options
 from wakefold.signals import (
     Broke,
     ClaimBusy,
@@ -255,6 +267,16 @@ def test_a_hand_over_names_its_occurrences() -> None:
     assert isinstance(order, HandOver)
     assert order.occurrences == (("a", NOON_MS),)
     assert order.changes == (Dispatch("a"),)
+
+
+def test_what_is_too_late_is_handed_over_without_a_message() -> None:
+    """The changes say that it is left out; nobody is told a reminder."""
+    record = AtRecord("a", "x", NOON_MS, Options(missed="skip", grace_seconds=300), EDITABLE)
+    created = Event(SCHEDULE_CHANGE, 0, 1, encode_change(Create(record)))
+    late_ms = NOON_MS + 300_001
+    owner = Owner(ledger=fold([created]).unwrap(), phase=Phase.CLAIMING)
+    (order,) = advance(owner, ClaimGranted(late_ms))[1]
+    assert order == HandOver(message=None, changes=(Skip("a", late_ms, NOON_MS),), occurrences=())
 
 
 def test_a_failed_idle_wait_is_warned_of_once() -> None:
