@@ -109,6 +109,7 @@ def test_each_fault_fails_the_build_and_is_named(tmp_path: Path) -> None:
 def test_a_page_that_nothing_leads_to_fails_the_build(tmp_path: Path) -> None:
     """Whoever writes a page says where it stands."""
     shutil.copy(DOCS / "conf.py", tmp_path)
+    shutil.copytree(DOCS / "_static", tmp_path / "_static")
     (tmp_path / "index.md").write_text("# Index\n")
     assert build(tmp_path, tmp_path / "built").returncode == 0
     (tmp_path / "lonely.md").write_text("# Lonely\n")
