@@ -42,29 +42,23 @@ class Store(Protocol):
     @property
     def seed_length(self) -> int:
         """How many events a fork inherited; its own suffix begins there."""
-        ...
 
     @property
     def time_zone(self) -> str | None:
         """The zone of the session's header."""
-        ...
 
     @property
     def delegation_depth(self) -> int:
         """How deep a child session stands below the one that a person speaks to; 0 for that one."""
-        ...
 
     def read_events(self, start: int) -> Iterable[Event]:
         """The log from place `start` on, in order; an exception means that it cannot be read."""
-        ...
 
     def append(self, events: Sequence[Event]) -> None:
         """Write events that follow the log, as one batch; durable once `flush` has answered true."""
-        ...
 
     async def flush(self) -> bool:
         """The barrier: whether all that was appended is durable. False, or an exception: uncertain."""
-        ...
 
 
 class Host(Protocol):
@@ -79,22 +73,18 @@ class Host(Protocol):
 
     def claim(self) -> bool:
         """Hold the agent's idle phase, so that no turn begins; false while a turn is under way."""
-        ...
 
     def hand_over(self, followup: Followup) -> Sequence[Draft]:
         """Queue one message for the agent, at once; an exception means that it was not queued.
 
         What comes back is written in one batch with the dispatches: the inbox, if the log holds it.
         """
-        ...
 
     def release(self) -> None:
         """Give the idle phase back; what was queued may begin its turn."""
-        ...
 
     async def wait_idle(self) -> None:
         """Return once no turn is under way."""
-        ...
 
 
 class Clock(Protocol):
@@ -109,8 +99,6 @@ class Clock(Protocol):
 
     def read_ms(self) -> int:
         """Now, in epoch milliseconds."""
-        ...
 
     def plan_sleep(self, until_ms: int, delay_ms: int) -> Callable[[], Awaitable[object]]:
         """A sleep that ends `delay_ms` from this call, or once the wall clock shows `until_ms`."""
-        ...
