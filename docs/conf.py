@@ -187,7 +187,6 @@ def find_alias(app: Sphinx, env: Any, node: Any, content: Any) -> Any:  # noqa: 
 
 def setup(app: Sphinx) -> None:
     """Sphinx's own hook."""
-    app.add_lexer("mermaid", TextLexer)
     app.add_lexer("jsonl", TextLexer)
     app.connect("autodoc-process-docstring", read_docstring)
     app.connect("autodoc-skip-member", skip_member)

@@ -1,14 +1,18 @@
 """Write the generated part of `docs/lifecycle.md`: `python tests/make_lifecycle_page.py`.
 
 The diagram shows how a run moves from phase to phase; the table holds the whole product of phases and
-signals. Both are read off `advance`, none of it is drawn by hand.
+signals. Both are read off `advance`, none of it is drawn by hand. Where the moves have changed, the
+diagram is drawn anew by Mermaid, from npm, in a real browser; it keeps what it was drawn from.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from html import escape, unescape
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[1]
 if __name__ == "__main__":
@@ -16,15 +20,19 @@ if __name__ == "__main__":
 
 from journal_files import NOON_MS  # noqa: E402
 from lifecycle_cells import LEDGER, list_cells  # noqa: E402 - after the path above
+from released_package import install_from_npm  # noqa: E402
+from report_browser import start_browser  # noqa: E402
 from wakefold.owners import Owner, Phase  # noqa: E402
 
 PAGE = ROOT / "docs/lifecycle.md"
+DIAGRAM = ROOT / "docs/lifecycle.svg"
+MERMAID = "mermaid@12.3.0"
 START, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
 
 
 def render() -> str:
-    """The diagram and the table."""
-    return "\n".join(["```mermaid", *_diagram(), "```", "", *_table(), ""])
+    """The diagram's place and the table."""
+    return "\n".join([f"![How a run moves from phase to phase]({DIAGRAM.name})", "", *_table(), ""])
 
 
 def replace_part(page: str) -> str:
@@ -34,8 +42,42 @@ def replace_part(page: str) -> str:
     return f"{before}{START}{render()}{END}{after}"
 
 
-def _diagram() -> list[str]:
-    """Every move between phases, for something due and for nothing due."""
+def read_moves(diagram: str) -> str:
+    """What a diagram was drawn from."""
+    found = re.search(r"<desc>(.*?)</desc>", diagram, re.DOTALL)
+    return unescape(found[1]) if found else ""
+
+
+def draw(moves: str) -> str:
+    """The moves as a picture on white, so that it can be read on a dark page, too."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where something has changed
+
+    with TemporaryDirectory() as place, sync_playwright() as playwright:
+        Path(place, "package.json").write_text('{"private": true}')
+        if reason := install_from_npm(Path(place), "Mermaid", MERMAID):
+            sys.exit(reason)
+        browser = start_browser(playwright)
+        page = browser.new_page()
+        page.add_script_tag(path=Path(place, "node_modules/mermaid/dist/mermaid.min.js"))
+        picture: str = page.evaluate(_DRAW, moves)
+        browser.close()
+    described = f"<desc>{escape(moves, quote=False)}</desc>"
+    return re.sub(r"<svg[^>]*>", lambda tag: f"{_lighten(tag[0])}{described}", picture, count=1) + "\n"
+
+
+_DRAW = """async (moves) => {
+  const fontFamily = "DejaVu Sans, Verdana, sans-serif";
+  mermaid.initialize({ startOnLoad: false, htmlLabels: false, theme: "neutral", fontFamily });
+  return (await mermaid.render("phases", moves)).svg;
+}"""
+
+
+def _lighten(tag: str) -> str:
+    return tag.replace('style="', 'style="background: white; ')
+
+
+def list_moves() -> str:
+    """Every move between phases, for something due and for nothing due, as Mermaid reads it."""
     moves: dict[tuple[str, str], list[str]] = {}
     for now_ms, note in ((NOON_MS, ""), (NOON_MS - 1, " (not due)")):
         for phase, signal, what in list_cells(Owner(ledger=LEDGER), now_ms):
@@ -49,7 +91,7 @@ def _diagram() -> list[str]:
         if what.startswith("gone") and phase is not Phase.GONE:
             moves.setdefault((phase.value, "gone"), []).append(signal)
     rows = [f"    {a} --> {b}: {', '.join(labels)}" for (a, b), labels in moves.items()]
-    return ["stateDiagram-v2", "    [*] --> resting", *rows, "    gone --> [*]"]
+    return "\n".join(["stateDiagram-v2", "    [*] --> resting", *rows, "    gone --> [*]"])
 
 
 def _table() -> list[str]:
@@ -62,3 +104,5 @@ def _table() -> list[str]:
 
 if __name__ == "__main__":
     PAGE.write_text(replace_part(PAGE.read_text("utf-8")), "utf-8")
+    if not DIAGRAM.exists() or read_moves(DIAGRAM.read_text("utf-8")) != list_moves():
+        DIAGRAM.write_text(draw(list_moves()), "utf-8")

@@ -116,7 +116,6 @@ RUN = {"python", "text", "console", "json"}
 
 ELSEWHERE = {
     "jsonl": "test_pipes.py",
-    "mermaid": "make_lifecycle_page.py",
     "ini": "test_running_page.py",
 }
 """Kinds of blocks that a module of the tests takes from the pages."""

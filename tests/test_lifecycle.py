@@ -8,7 +8,7 @@ import pytest
 
 from journal_files import NOON_MS
 from lifecycle_cells import LEDGER, SIGNALS, list_cells, make_signal
-from make_lifecycle_page import PAGE, replace_part
+from make_lifecycle_page import DIAGRAM, PAGE, list_moves, read_moves, replace_part
 from wakefold import (
     SCHEDULE_CHANGE,
     AtRecord,
@@ -306,6 +306,7 @@ def test_the_page_shows_what_the_code_does() -> None:
     """The generated part is up to date: run `python tests/make_lifecycle_page.py`."""
     page = PAGE.read_text("utf-8")
     assert replace_part(page) == page
+    assert read_moves(DIAGRAM.read_text("utf-8")) == list_moves()
 
 
 def test_a_due_reminder_of_an_unknown_zone_is_told_once_and_nothing_waits_for_it() -> None:

@@ -41,8 +41,8 @@ class Performer:
     zones are unknown here; none of them may raise. `checkpoint` may be set before the log is loaded:
     then only the rest is read. Afterwards it is what the log had come to.
 
-    `fault` is what makes the log corrupt, `trouble` the last exception that store, host or clock raised:
-    the core is told that one came, never which.
+    `fault` is what makes the log corrupt, `trouble` the last exception that store, host or clock
+    raised: the core is told that one came, never which.
     """
 
     def __init__(
