@@ -97,7 +97,7 @@ def test_axe_finds_no_violation(
         assert len(found["passes"]) > 15
 
 
-@pytest.mark.parametrize("name", [name for name in SHARED if "torn" not in name])
+@pytest.mark.parametrize("name", SHARED)
 def test_every_number_is_the_one_that_a_command_prints(
     browser: Browser, reports: dict[str, Path], name: str
 ) -> None:
@@ -376,8 +376,13 @@ def test_a_hundred_thousand_events_are_drawn_as_few_marks(
 
 
 def test_print_shows_every_lane_and_no_controls(browser: Browser, reports: dict[str, Path]) -> None:
-    """On light paper, whatever the theme; more lanes than print takes are told."""
+    """On light paper, whatever the theme; of a table a thousand rows, and how many there are."""
     with visiting(browser, reports["busy"], scheme="dark") as visit:
+        receipts = visit.page.locator('[data-table="receipts"] tbody tr')
+        section = visit.page.locator("section", has=visit.page.locator('[data-table="receipts"]'))
+        section.get_by_role("button", name="Later rows").click()
+        read = section.locator("output").inner_text()
+        assert (receipts.count(), read[:14]) == (50, "rows 51 to 100")
         assert visit.page.pdf(print_background=True).startswith(b"%PDF")
         visit.page.emulate_media(media="print")
         visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -387,6 +392,8 @@ def test_print_shows_every_lane_and_no_controls(browser: Browser, reports: dict[
             == "rgb(255, 255, 255)"
         )
         assert not visit.page.get_by_label("Find").is_visible()
+        assert receipts.count() == 1000
+        assert section.locator("output").inner_text() == read.replace("51 to 100", "1 to 1000")
         widths = visit.page.evaluate(
             "[document.querySelector('.box').scrollWidth, document.querySelector('.box').clientWidth]"
         )
@@ -395,6 +402,7 @@ def test_print_shows_every_lane_and_no_controls(browser: Browser, reports: dict[
         visit.page.emulate_media(media="screen")
         visit.settle()
         assert visit.page.locator(".rows .row").count() < 40
+        assert (receipts.count(), section.locator("output").inner_text()) == (50, read)
 
 
 PICTURES: Final[dict[str, tuple[str, Scheme, int, tuple[str, ...]]]] = {

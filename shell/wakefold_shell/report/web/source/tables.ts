@@ -4,6 +4,7 @@ import type { Finding, Model } from "./data";
 import { count, make, makeTime, makeValue, quote, shorten, showDuration } from "./words";
 
 const PAGE_ROWS = 50;
+const PRINTED_ROWS_MAX = 1000;
 const SHOWN_CHARACTERS = 140;
 const SHORT_CHARACTERS = 28; // what is no longer stands on one line
 
@@ -18,8 +19,15 @@ interface Table {
   row: (place: number) => Cell[];
 }
 
+interface Section {
+  element: HTMLElement;
+  draw: (rows: number[]) => void;
+  /** Show many rows from the first on for a print, and afterwards those that were shown before. */
+  print: (printing: boolean) => void;
+}
+
 export class Tables {
-  private readonly shown: { table: Table; draw: (rows: number[]) => void }[] = [];
+  private readonly shown: { table: Table; section: Section }[] = [];
   private lanes: number[];
 
   constructor(
@@ -28,11 +36,13 @@ export class Tables {
   ) {
     this.lanes = model.find("");
     for (const table of this.list()) {
-      const { section, draw } = makeSection(table);
-      element.append(section);
-      this.shown.push({ table, draw });
+      const section = makeSection(table);
+      element.append(section.element);
+      this.shown.push({ table, section });
     }
     this.retell();
+    addEventListener("beforeprint", () => this.print(true));
+    addEventListener("afterprint", () => this.print(false));
   }
 
   choose(lanes: number[]): void {
@@ -43,7 +53,11 @@ export class Tables {
   retell(): void {
     const chosen = new Set(this.lanes);
     const all = chosen.size === this.model.laneCount;
-    for (const { table, draw } of this.shown) draw(table.choose(chosen, all));
+    for (const { table, section } of this.shown) section.draw(table.choose(chosen, all));
+  }
+
+  private print(printing: boolean): void {
+    for (const { section } of this.shown) section.print(printing);
   }
 
   private list(): Table[] {
@@ -223,7 +237,7 @@ function tellLong(text: string, length: number): Cell {
   return make("div", { class: "prompt" }, shown, " ", button, " ", make("small", {}, size));
 }
 
-function makeSection(table: Table): { section: HTMLElement; draw: (rows: number[]) => void } {
+function makeSection(table: Table): Section {
   const heading = `table-${table.name}`;
   const body = make("tbody");
   const head = make("tr");
@@ -235,7 +249,7 @@ function makeSection(table: Table): { section: HTMLElement; draw: (rows: number[
   const place = make("output", {});
   const turn = (label: string, by: number) => {
     const button = make("button", { type: "button" }, label);
-    button.addEventListener("click", () => go(first + by * PAGE_ROWS));
+    button.addEventListener("click", () => go(first + by * pageRows));
     return button;
   };
   const [back, on] = [turn("Earlier rows", -1), turn("Later rows", 1)];
@@ -245,14 +259,16 @@ function makeSection(table: Table): { section: HTMLElement; draw: (rows: number[
   section.append(room, pager);
   let rows: number[] = [];
   let first = 0;
+  let read = 0;
+  let pageRows = PAGE_ROWS;
 
   function go(wanted: number): void {
-    first = Math.max(0, Math.min(wanted, PAGE_ROWS * Math.floor(Math.max(rows.length - 1, 0) / PAGE_ROWS)));
-    const last = Math.min(first + PAGE_ROWS, rows.length);
+    first = Math.max(0, Math.min(wanted, pageRows * Math.floor(Math.max(rows.length - 1, 0) / pageRows)));
+    const last = Math.min(first + pageRows, rows.length);
     body.replaceChildren(...rows.slice(first, last).map((number) => makeRow(table.row(number))));
     place.textContent = rows.length ? `rows ${first + 1} to ${last} of ${rows.length}` : "";
     many.textContent = rows.length.toLocaleString("en");
-    pager.hidden = rows.length <= PAGE_ROWS;
+    pager.hidden = rows.length <= pageRows;
     room.hidden = rows.length === 0;
     if (!rows.length) many.textContent = "none";
     back.disabled = first === 0;
@@ -260,11 +276,16 @@ function makeSection(table: Table): { section: HTMLElement; draw: (rows: number[
   }
 
   return {
-    section,
+    element: section,
     draw(chosen) {
       const kept = chosen.length === rows.length ? first : 0;
       rows = chosen;
       go(kept);
+    },
+    print(printing) {
+      if (printing) read = first;
+      pageRows = printing ? PRINTED_ROWS_MAX : PAGE_ROWS;
+      go(printing ? 0 : read);
     },
   };
 }
