@@ -69,6 +69,7 @@ python_maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
+autodoc_use_type_comments = False  # there are none
 
 # Of values that are not shown, but printed on the way.
 warnings.filterwarnings("ignore", message="Generating overly large repr")
@@ -137,6 +138,8 @@ autodoc_type_aliases = {
     for name, value in names.items()
     if _is_alias(module, name, value) and name in _UNIQUE
 }
+_ALIASES: Final = frozenset(autodoc_type_aliases.values())
+
 # Sphinx 9.0 spells an alias within brackets by its repr, which is no type's name.
 TypeAliasForwardRef.__repr__ = lambda alias: f"~{alias.name}"  # type: ignore[method-assign]
 
@@ -177,12 +180,11 @@ def skip_member(
 
 def find_alias(app: Sphinx, env: Any, node: Any, content: Any) -> Any:  # noqa: ANN401 - of docutils
     """An alias in a signature is data, where Sphinx looks for a class."""
-    if node.get("refdomain") != "py" or node["reftype"] != "class":
+    name = node["reftarget"]
+    if (node.get("refdomain"), node["reftype"]) != ("py", "class") or name not in _ALIASES:
         return None
     python = env.get_domain("py")
-    return python.resolve_xref(
-        env, node["refdoc"], app.builder, "obj", node["reftarget"], node, content
-    )
+    return python.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
 
 
 def setup(app: Sphinx) -> None:
