@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -22,6 +23,9 @@ from wakefold_shell.stores.journals import (
     keep_events,
     open_journal,
 )
+
+LATE_MS: Final = 60_000
+"""From here on people are shown a dispatch as late; each is told with its milliseconds all the same."""
 
 #: Looks on while a journal's events are read, and passes each of them on.
 Watch = Callable[[Journal, Iterator[Event]], Iterator[Event]]

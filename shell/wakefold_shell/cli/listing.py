@@ -38,11 +38,17 @@ from wakefold_shell.cli.output import (
     warn,
 )
 from wakefold_shell.cli.progress import watch
+from wakefold_shell.cli.screens.deliveries import show_deliveries
+from wakefold_shell.cli.screens.dispatches import show_receipts
+from wakefold_shell.cli.screens.terminals import find_screen
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.dispatches import Delivered, encode_receipts, read_receipts
 from wakefold_shell.inspections import list_zone_warnings
 from wakefold_shell.stores.journals import fold_journal, open_journal
 
+_WHAT_IT_SAYS: Final = (
+    "session-local; handed-over: a turn took it and ended well, which is not to say read"
+)
 _FAILURE_CHARACTERS_MAX: Final = 300  # an error's own words, and whether there is another offer
 
 
@@ -84,15 +90,21 @@ def next_(
     for warning in list_zone_warnings(ledger):
         say(warning)
     zone = zone or opened.header.time_zone
-    coming = preview(ledger, choose_clock(now).read_ms(), count)
+    now_ms = choose_clock(now).read_ms()
+    coming = preview(ledger, now_ms, count)
     if as_json:
         print_json({"timeZone": zone, "next": [_encode_upcoming(entry, zone) for entry in coming]})
         return
-    _print_upcoming(coming, zone)
+    _print_upcoming(coming, zone, now_ms)
 
 
 def print_receipts(found: tuple[Delivered, ...]) -> None:
     """The receipts as a table for people."""
+    screen = find_screen()
+    if screen is not None:
+        show_receipts(screen, found, lambda d: (_show_delivery(d.delivery), _show_took(d.delivery)))
+        screen.print(_WHAT_IT_SAYS)
+        return
     print_table(
         ("seq", "dispatched (UTC)", "occurrence (UTC)", "late", "delivery", "took", "id", "prompt"),
         [
@@ -109,7 +121,7 @@ def print_receipts(found: tuple[Delivered, ...]) -> None:
             for each in found
         ],
     )
-    print_line("session-local; handed-over: a turn took it and ended well, which is not to say read")
+    print_line(_WHAT_IT_SAYS)
 
 
 def _show_delivery(delivery: Delivery) -> str:
@@ -132,18 +144,22 @@ def _encode_upcoming(entry: Upcoming, zone: str | None) -> dict[str, object]:
     }
 
 
-def _print_upcoming(coming: tuple[Upcoming, ...], zone: str | None) -> None:
-    columns: dict[str, list[str]] = {
+def _print_upcoming(coming: tuple[Upcoming, ...], zone: str | None, now_ms: int) -> None:
+    times = {
         "delivered (UTC)": [show_instant(entry.delivered_at_ms) for entry in coming],
         "occurrence (UTC)": [show_instant(entry.occurrence_ms) for entry in coming],
-        name_local(zone): [show_local(entry.occurrence_ms, zone) for entry in coming],
     }
+    more = {name_local(zone): [show_local(entry.occurrence_ms, zone) for entry in coming]}
     readings = [read_occurrence(entry.record, entry.occurrence_ms) for entry in coming]
     if any(readings):
-        columns["by its rule"] = [_show_reading(reading) for reading in readings]
-    columns["id"] = [show_text(entry.record.id) for entry in coming]
-    columns["prompt"] = [show_text(entry.record.prompt) for entry in coming]
-    print_columns(columns)
+        more["by its rule"] = [_show_reading(reading) for reading in readings]
+    more["id"] = [show_text(entry.record.id) for entry in coming]
+    more["prompt"] = [show_text(entry.record.prompt) for entry in coming]
+    screen = find_screen()
+    if screen is None:
+        print_columns(times | more)
+    else:
+        show_deliveries(screen, coming, more, now_ms)
 
 
 def _show_reading(reading: LocalReading | None) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from wakefold.json_text import format_json
 from wakefold.zones import format_local
+from wakefold_shell.cli.screens.terminals import Group, find_screen, measure
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.errors import ShellError, explain_os_error, show_path, show_time
 from wakefold_shell.files import put_file
 from wakefold_shell.stores.journals import Journal
 
 _PROMPT_CHARACTERS_MAX: Final = 60
-_ANY_COLUMNS: Final = 10_000
 
 
 def print_json(value: object) -> None:
@@ -39,13 +38,12 @@ def warn(journal: Journal) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table, the last column its prompts: framed on a terminal that it fits, else plain and whole.
-
-    Nothing is cut to fit. On a terminal a column without any value is left out.
-    """
-    cells = [list(columns), *map(list, rows)]
-    lines = _draw_table(cells) if sys.stdout.isatty() else _align(cells)
-    for line in lines:
+    """A table, the last column its prompts: drawn to fit on a terminal, else plain and whole."""
+    screen = find_screen()
+    if screen is not None:
+        screen.print_table(columns, [Group("", list(rows))])
+        return
+    for line in _align([list(columns), *map(list, rows)]):
         print_line(line.rstrip())
 
 
@@ -54,43 +52,21 @@ def print_columns(columns: Mapping[str, Sequence[str]]) -> None:
     print_table(list(columns), list(zip(*columns.values(), strict=True)))
 
 
+def print_facts(facts: Sequence[str]) -> None:
+    """Facts with commas between, on one line; on a terminal on as many as they need."""
+    screen = find_screen()
+    if screen is None:
+        print_line(", ".join(facts))
+    else:
+        screen.print_facts(facts)
+
+
 def _align(cells: Sequence[Sequence[str]]) -> Iterator[str]:
     """The rows of a plain table, two spaces between columns."""
-    from rich.cells import cell_len  # noqa: PLC0415 - the one part of rich that is fast to import
-
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    widths = [max(map(measure, column)) for column in zip(*cells, strict=True)]
     for row in cells:
-        gaps = (" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        gaps = (" " * (width - measure(cell)) for cell, width in zip(row, widths, strict=True))
         yield "  ".join(map("".join, zip(row, gaps, strict=True)))
-
-
-def _draw_table(cells: Sequence[Sequence[str]]) -> list[str]:
-    """The rows of a table on a terminal, which is framed where it fits."""
-    from rich import box  # noqa: PLC0415 - rich is slow to import
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    used = [index for index in range(len(cells[0])) if any(row[index] != "-" for row in cells[1:])]
-    cells = [[row[index] for index in used] for row in cells] if used else cells
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    console = Console(highlight=False, markup=False)
-    framed = sum(widths[:-1]) + _GAP * len(widths) + _LEAST <= console.width
-    table = Table(box=box.SIMPLE_HEAD if framed else None, pad_edge=False)
-    for place, column in enumerate(cells[0]):
-        table.add_column(column, overflow="fold", no_wrap=not framed or place < len(widths) - 1)
-    for row in cells[1:]:
-        table.add_row(*map(Text, row))
-    if not framed:
-        # With a height as well, or a dumb terminal's width would win.
-        console = Console(highlight=False, markup=False, width=_ANY_COLUMNS, height=25)
-    with console.capture() as captured:
-        console.print(table)
-    return captured.get().splitlines()
-
-
-_GAP: Final = 3  # between two framed columns
-_LEAST: Final = 16  # what a prompt needs to be readable
 
 
 def show_text(text: str, characters_max: int = _PROMPT_CHARACTERS_MAX) -> str:
@@ -108,6 +84,17 @@ def show_instant(instant_ms: int | None) -> str:
     if instant_ms is None:
         return "-"
     return show_time(instant_ms).partition(".")[0].replace("T", " ")
+
+
+def show_day(instant_ms: int) -> str:
+    """The UTC day of an instant for people."""
+    text = show_instant(instant_ms)
+    return text if text.endswith(" ms") else text.partition(" ")[0]
+
+
+def show_within(instant_ms: int | None, day: str) -> str:
+    """An instant in UTC for people, without its day where that is told beside it."""
+    return show_instant(instant_ms).removeprefix(f"{day} ")
 
 
 def show_local(instant_ms: int, zone: str | None) -> str:

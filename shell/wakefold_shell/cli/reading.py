@@ -41,10 +41,22 @@ from wakefold_shell.cli.output import (
     warn,
 )
 from wakefold_shell.cli.progress import watch
+from wakefold_shell.cli.screens.inspections import (
+    NO_REMINDERS,
+    print_lanes,
+    print_meters,
+    print_reminders,
+)
+from wakefold_shell.cli.screens.terminals import find_screen
 from wakefold_shell.cli.speech import print_line, say
 from wakefold_shell.configurations import find_config_beside
 from wakefold_shell.errors import JournalError, show_path
-from wakefold_shell.inspections import encode_inspection, inspect_session, list_zone_warnings
+from wakefold_shell.inspections import (
+    Inspection,
+    encode_inspection,
+    inspect_session,
+    list_zone_warnings,
+)
 from wakefold_shell.stores.checkpoints import Reading, recall_checkpoint
 from wakefold_shell.stores.journals import Journal, fold_journal, open_journal, read_on
 from wakefold_shell.stores.logs import PARSED_TYPES
@@ -74,15 +86,17 @@ def inspect(
         head = {"session": opened.header.id, "profile": profile.value, "now": format_instant(now_ms)}
         print_json({**head, **encode_inspection(found), "warnings": warnings})
         return
-    print_line(f"session {show_text(opened.header.id)}, profile {profile.value}")
-    _print_views(found.views, opened.header.time_zone)
-    print_line(f"next wake: {_show_wake(found.next_wake_ms, now_ms)}")
-    print_line(
-        "wakeups: {total} in all, {today} today, {lastHour} in the last hour; "
-        "{consecutive} in a row without an external word (most {maxConsecutive})".format(
-            **found.wakeups
-        )
-    )
+    facts = [f"session {show_text(opened.header.id)}", f"profile {profile.value}"]
+    screen = find_screen()
+    if screen is None:
+        print_line(", ".join(facts))
+        _print_inspection(found, opened.header.time_zone, now_ms)
+    else:
+        screen.print_facts([*facts, f"as of {show_instant(now_ms)} UTC"])
+        print_reminders(screen, *_arrange_views(found.views, opened.header.time_zone))
+        print_lanes(screen, found.views, now_ms)
+        print_meters(screen, found.wakeups, limits, counted, now_ms)
+        screen.print(_tell_wake(found, now_ms))
     for warning in warnings:
         say(warning)
 
@@ -133,25 +147,38 @@ def _read(
     return read_on(opened, before, watch(opened, opened.read_events(PARSED_TYPES)))
 
 
-def _print_views(views: tuple[View, ...], zone: str | None) -> None:
-    if not views:
-        print_line("no active reminders")
-        return
-    print_table(
-        ("id", "kind", "state", "target (UTC)", name_local(zone), "not before (UTC)", "prompt"),
-        [
-            (
-                show_text(view.record.id),
-                kind_of(view.record),
-                view.state if view.held_until_ms is None else "held",
-                show_instant(view.record.scheduled_at_ms),
-                show_local(view.record.scheduled_at_ms, zone),
-                _show_not_before(view),
-                show_text(view.record.prompt),
-            )
-            for view in views
-        ],
+def _print_inspection(found: Inspection, zone: str | None, now_ms: int) -> None:
+    columns, rows = _arrange_views(found.views, zone)
+    if rows:
+        print_table(columns, rows)
+    else:
+        print_line(NO_REMINDERS)
+    print_line(_tell_wake(found, now_ms))
+    print_line(
+        "wakeups: {total} in all, {today} today, {lastHour} in the last hour; "
+        "{consecutive} in a row without an external word (most {maxConsecutive})".format(
+            **found.wakeups
+        )
     )
+
+
+def _arrange_views(
+    views: tuple[View, ...], zone: str | None
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The columns and rows of the reminders."""
+    columns = ("id", "kind", "state", "target (UTC)", name_local(zone), "not before (UTC)", "prompt")
+    return columns, [
+        (
+            show_text(view.record.id),
+            kind_of(view.record),
+            view.state if view.held_until_ms is None else "held",
+            show_instant(view.record.scheduled_at_ms),
+            show_local(view.record.scheduled_at_ms, zone),
+            _show_not_before(view),
+            show_text(view.record.prompt),
+        )
+        for view in views
+    ]
 
 
 def _show_not_before(view: View) -> str:
@@ -162,9 +189,10 @@ def _show_not_before(view: View) -> str:
     return show_instant(max((at_ms for at_ms in both if at_ms is not None), default=None))
 
 
-def _show_wake(next_wake_ms: int | None, now_ms: int) -> str:
-    if next_wake_ms is None:
-        return "none planned"
-    if next_wake_ms <= now_ms:
-        return "now, something is due"
-    return f"{format_instant(next_wake_ms)} (in {show_duration(next_wake_ms - now_ms)})"
+def _tell_wake(found: Inspection, now_ms: int) -> str:
+    if found.next_wake_ms is None:
+        return "next wake: none planned"
+    if found.next_wake_ms <= now_ms:
+        return "next wake: now, something is due"
+    in_ms = found.next_wake_ms - now_ms
+    return f"next wake: {format_instant(found.next_wake_ms)} (in {show_duration(in_ms)})"

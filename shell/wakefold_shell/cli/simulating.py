@@ -34,6 +34,7 @@ from wakefold_shell.cli.options import (
     override_limits,
 )
 from wakefold_shell.cli.output import (
+    print_facts,
     print_json,
     print_table,
     show_duration,
@@ -42,6 +43,8 @@ from wakefold_shell.cli.output import (
     warn,
 )
 from wakefold_shell.cli.progress import show_days, watch
+from wakefold_shell.cli.screens.forecasts import print_days, print_rows
+from wakefold_shell.cli.screens.terminals import find_screen
 from wakefold_shell.cli.speech import print_line
 from wakefold_shell.configurations import find_config_beside
 from wakefold_shell.errors import show_time
@@ -127,7 +130,7 @@ def simulate(  # noqa: PLR0913 - one per option
         shown = _encode(cast, limits or DEFAULT_CONFIG, tokens_per_wakeup)
         print_json({**head, "habits": _encode_habits(habits), **shown, "warnings": warnings})
         return
-    _print_forecast(cast, limits or DEFAULT_CONFIG, tokens_per_wakeup)
+    _print_forecast(cast, limits, tokens_per_wakeup)
 
 
 def _foresee(begun: tuple[Owner, Conversation], habits: Habits, start_ms: int, days: int) -> Forecast:
@@ -226,26 +229,41 @@ def _sum(cast: Forecast) -> Day:
     )
 
 
-def _print_forecast(cast: Forecast, limits: GuardConfig, tokens_per_wakeup: int | None) -> None:
+def _print_forecast(cast: Forecast, limits: GuardConfig | None, tokens_per_wakeup: int | None) -> None:
     """A row for each day; days alike that follow each other are one row."""
     rows = []
-    for cells, alike in groupby(cast.days, key=lambda day: _show_day(day, limits, tokens_per_wakeup)):
+    named = limits or DEFAULT_CONFIG
+    for cells, alike in groupby(cast.days, key=lambda day: _show_day(day, named, tokens_per_wakeup)):
         same = list(alike)
         rows.append((show_instant(same[0].start_ms), str(len(same)), *cells))
     tokens = () if tokens_per_wakeup is None else ("tokens",)
-    print_table((*_COLUMNS, *tokens, "stopped"), rows)
+    columns = (*_COLUMNS, *tokens, "stopped")
+    screen = find_screen()
+    if screen is None:
+        print_table(columns, rows)
+    else:
+        print_days(screen, cast, limits)
+        print_rows(screen, columns, rows, "tokens" if tokens else "wakeups")
     total = _sum(cast)
-    print_line(
-        f"{show_instant(cast.start_ms)} to {show_instant(cast.end_ms)}: wakeups {total.wakeups}, "
-        f"messages {total.deliveries}, words {total.words}, created {total.created}, "
-        f"refused {_show_refused(total)}, deleted {total.deleted}, held {_show_held(total)}"
+    print_facts(
+        (
+            f"{show_instant(cast.start_ms)} to {show_instant(cast.end_ms)}: wakeups {total.wakeups}",
+            f"messages {total.deliveries}",
+            f"words {total.words}",
+            f"created {total.created}",
+            f"refused {_show_refused(total)}",
+            f"deleted {total.deleted}",
+            f"held {_show_held(total)}",
+        )
     )
     if tokens_per_wakeup is not None:
         print_line(f"tokens {total.wakeups * tokens_per_wakeup}")
     wake = "none planned" if cast.next_wake_ms is None else show_instant(cast.next_wake_ms)
-    ids = ", ".join(show_text(view.record.id) for view in cast.active[:_IDS_MAX]) or "none"
+    ids = [show_text(view.record.id) for view in cast.active[:_IDS_MAX]] or ["none"]
     more = len(cast.active) - _IDS_MAX
-    print_line(f"active then: {ids}{f' and {more} more' if more > 0 else ''}; next wake: {wake}")
+    ids[0] = f"active then: {ids[0]}"
+    ids[-1] += f"{f' and {more} more' if more > 0 else ''}; next wake: {wake}"
+    print_facts(ids)
 
 
 _COLUMNS: Final = (

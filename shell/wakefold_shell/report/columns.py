@@ -17,13 +17,10 @@ from wakefold.guard_config import config_values
 from wakefold.json_text import format_json
 from wakefold.lives import ENDINGS, Life, Passage
 from wakefold.views import View
-from wakefold_shell.dispatches import encode_receipts
+from wakefold_shell.dispatches import LATE_MS, encode_receipts
 from wakefold_shell.inspections import encode_audit, encode_inspection
 from wakefold_shell.report.facts import Facts
 from wakefold_shell.report.texts import share_characters, show_name, show_text
-
-LATE_MS: Final = 60_000
-"""From here on a page marks a dispatch as late; each is told with its milliseconds all the same."""
 
 #: A JSON object of the page's data.
 Json = dict[str, Any]
