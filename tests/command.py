@@ -44,9 +44,17 @@ def wakefold_json(*arguments: str | Path) -> Any:  # noqa: ANN401 - parsed JSON
     return json.loads(done.stdout)
 
 
-def on_terminal(kind: str, columns: int, *arguments: str | Path) -> tuple[str, int]:
+def on_terminal(kind: str, columns: int, *arguments: str | Path, **environment: str) -> tuple[str, int]:
     """What a command shows on a terminal of a width, and how long its longest line is."""
-    without_size = {name: v for name, v in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+    shown = show_raw(kind, columns, *arguments, **{"NO_COLOR": "1", **environment})
+    rows = re.sub(r"\x1b\[[0-9;]*m", "", shown).split("\n")
+    return "\n".join(rows), max(map(len, rows))
+
+
+def show_raw(kind: str, columns: int, *arguments: str | Path, **environment: str) -> str:
+    """All that a command sends to a terminal of a width; its locale is one of UTF-8 by default."""
+    unset = {"COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "LC_ALL", "LANG", "PYTHONIOENCODING"}
+    inherited = {name: value for name, value in os.environ.items() if name not in unset}
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     shown = b""
@@ -54,7 +62,7 @@ def on_terminal(kind: str, columns: int, *arguments: str | Path) -> tuple[str, i
         [EXECUTABLE, *map(str, arguments)],
         stdout=follower,
         stderr=follower,
-        env={**without_size, "TERM": kind, "NO_COLOR": "1"},
+        env={**inherited, "TERM": kind, "LANG": "C.UTF-8", **environment},
     )
     os.close(follower)
     with suppress(OSError):  # the terminal is gone once the command has ended
@@ -62,5 +70,4 @@ def on_terminal(kind: str, columns: int, *arguments: str | Path) -> tuple[str, i
             shown += chunk
     os.close(leader)
     runner.wait()
-    rows = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").split("\n")
-    return "\n".join(rows), max(map(len, rows))
+    return shown.decode().replace("\r", "")

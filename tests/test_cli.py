@@ -14,7 +14,7 @@ from typing import IO
 import pytest
 
 import wakefold as core
-from command import EXECUTABLE, on_terminal, said, wakefold, wakefold_json
+from command import EXECUTABLE, said, wakefold, wakefold_json
 from journal_files import JOURNALS, create_at, create_every, write_session
 from wakefold_shell.clocks import SystemClock
 
@@ -365,21 +365,6 @@ def test_next_lists_deliveries_in_utc_and_local(tmp_path: Path) -> None:
     berlin = wakefold(*arguments, "--zone", "europe/berlin").stdout
     assert "local (Europe/Berlin)" in berlin
     assert "2027-03-14 12:00:00  2027-03-14 13:00:00" in berlin
-
-
-@pytest.mark.parametrize(
-    ("kind", "columns", "framed"),
-    [("xterm", 40, False), ("xterm", 80, False), ("xterm", 100, True), ("dumb", 100, False)],
-)
-def test_tables_lose_nothing_on_any_terminal(kind: str, columns: int, *, framed: bool) -> None:
-    """Instants, ids and prompts are whole: framed where there is room, plain where there is not."""
-    arguments = ("inspect", JOURNALS / "seed/gate", "--now", "2026-11-30T10:46:00Z")
-    shown, width = on_terminal(kind, columns, *arguments)
-    for words in ("schedule-2", "2026-11-30 10:45:07", "2026-11-30 10:50:07", "gate B", "overdue"):
-        assert words in shown
-    assert "local" not in shown.replace("local zone", "")
-    assert ("─" in shown) == framed
-    assert width <= columns or not framed
 
 
 def test_hostile_prompts_are_shown_as_text_on_one_line(tmp_path: Path) -> None:

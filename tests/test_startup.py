@@ -71,8 +71,9 @@ def test_reading_a_journal_runs_nothing_asynchronous(tmp_path: Path) -> None:
     write_session(tmp_path, create_at(0))
     for command in ("inspect", "validate", "receipts", "next"):
         assert list_loaded(COMMAND, command, tmp_path, "--json") & SHELL_ONLY == set(), command
-    drawn = {"pydantic", "rich.console", "rich.table"}
-    assert list_loaded(COMMAND, "inspect", tmp_path) & (ASYNC | drawn | {"sqlite3"}) == set()
+    drawn = {"pydantic", "rich.console", "rich.table", "rich.text"}
+    for told in (["inspect"], ["receipts"], ["next"], ["guard", "audit"], ["simulate"]):
+        assert list_loaded(COMMAND, *told, tmp_path) & (ASYNC | drawn | {"sqlite3"}) == set(), told
 
 
 def test_what_is_needed_is_loaded_and_seen(tmp_path: Path) -> None:

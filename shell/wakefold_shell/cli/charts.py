@@ -80,14 +80,20 @@ def hold_maxima(
     return (highest + [held] * (cells - len(highest)))[:cells]
 
 
-def draw_spark(values: Sequence[int], ramp: str, most: float | None = None) -> str:
-    """A character of the ramp for each value: its first for 0 alone, its last for the highest.
+def draw_spark(values: Sequence[int], ramp: str, limit: float | None = None) -> str:
+    """A character of the ramp for each value: the first for 0 alone, the last for the highest.
 
-    `most` is a height that the picture has at least, such as a limit.
+    Where there is a limit, the last but one is for the limit, and the last for all that is over it.
     """
-    top = max([*values, most or 0, 1])
     steps = len(ramp) - 1
-    return "".join(ramp[min(ceil(max(value, 0) * steps / top), steps)] for value in values)
+    top, below = (max([*values, 1]), steps) if limit is None else (limit, steps - 1)
+
+    def draw(value: int) -> str:
+        if value > top:
+            return ramp[-1]
+        return ramp[ceil(value * below / top)] if value > 0 else ramp[0]
+
+    return "".join(map(draw, values))
 
 
 def draw_meter(count: int, limit: float, cells: int, filled: str, empty: str) -> str:

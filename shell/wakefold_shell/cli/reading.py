@@ -96,7 +96,7 @@ def inspect(
         print_reminders(screen, *_arrange_views(found.views, opened.header.time_zone))
         print_lanes(screen, found.views, now_ms)
         print_meters(screen, found.wakeups, limits, counted, now_ms)
-        screen.print(_tell_wake(found, now_ms))
+        screen.print_parts(_tell_wake(found, now_ms))
     for warning in warnings:
         say(warning)
 
@@ -153,7 +153,7 @@ def _print_inspection(found: Inspection, zone: str | None, now_ms: int) -> None:
         print_table(columns, rows)
     else:
         print_line(NO_REMINDERS)
-    print_line(_tell_wake(found, now_ms))
+    print_line(" ".join(_tell_wake(found, now_ms)))
     print_line(
         "wakeups: {total} in all, {today} today, {lastHour} in the last hour; "
         "{consecutive} in a row without an external word (most {maxConsecutive})".format(
@@ -189,10 +189,11 @@ def _show_not_before(view: View) -> str:
     return show_instant(max((at_ms for at_ms in both if at_ms is not None), default=None))
 
 
-def _tell_wake(found: Inspection, now_ms: int) -> str:
+def _tell_wake(found: Inspection, now_ms: int) -> tuple[str, ...]:
+    """The parts of a sentence."""
     if found.next_wake_ms is None:
-        return "next wake: none planned"
+        return ("next wake: none planned",)
     if found.next_wake_ms <= now_ms:
-        return "next wake: now, something is due"
+        return ("next wake: now,", "something is due")
     in_ms = found.next_wake_ms - now_ms
-    return f"next wake: {format_instant(found.next_wake_ms)} (in {show_duration(in_ms)})"
+    return f"next wake: {format_instant(found.next_wake_ms)}", f"(in {show_duration(in_ms)})"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from math import isinf
 from typing import Any, Final, assert_never
 
 from wakefold.audits import Audit, Finding, Prevented, Refused, Stopped
@@ -18,6 +17,9 @@ from wakefold_shell.cli.output import show_day, show_within
 from wakefold_shell.cli.screens.strips import (
     Strip,
     color_marks,
+    compare,
+    explain_over,
+    find_hourly_limit,
     find_room,
     label_times,
     print_strips,
@@ -48,17 +50,17 @@ def show_findings(
 def print_counts(
     screen: Screen, result: Audit, told: dict[str, Any], counters: Counters, limits: GuardConfig
 ) -> None:
-    """The three counts from the first wakeup to the last, each as high as its limit or its peak."""
+    """The three counts from the first wakeup or finding to the last, each beside its limit."""
     lines = (
         ("in a row", counters.streak, told["longestStreak"], limits.max_consecutive_wakeups),
-        ("in an hour", counters.hour, told["busiestHour"], limits.max_per_hour),
+        ("in an hour", counters.hour, told["busiestHour"], find_hourly_limit(limits)),
         ("in a day", counters.day, told["busiestDay"], limits.max_per_day),
     )
     if not counters.streak.at_ms:
         return
     first_ms = min([counters.streak.at_ms[0], *(each.time_ms for each in result.findings)])
     last_ms = max([counters.streak.at_ms[-1], *(each.time_ms for each in result.findings)])
-    notes = [_tell_peak(peak, limit) for _, _, peak, limit in lines]
+    notes = [f"most {compare(peak, limit)}" for _, _, peak, limit in lines]
     cells = find_room(screen, [name for name, *_ in lines], notes)
     if not cells:
         return
@@ -69,26 +71,18 @@ def print_counts(
     if result.findings:
         found = _draw_findings(screen.marks, result.findings, (first_ms, last_ms), cells)
         strips.append(Strip(_FINDINGS, found))
-    print_strips(screen, label_times(first_ms, last_ms, cells), strips)
-
-
-def _is_off(limit: float) -> bool:
-    return limit <= 0 or isinf(limit)
-
-
-def _tell_peak(peak: int, limit: float) -> str:
-    if _is_off(limit):
-        return f"most {peak}"
-    return f"most {peak}/{limit:.0f}{', over' if peak > limit else ''}"
+    over = any(limit is not None and peak > limit for _, _, peak, limit in lines)
+    legend = [explain_over(screen.marks)] if over else []
+    print_strips(screen, label_times(first_ms, last_ms, cells), strips, legend)
 
 
 def _draw_line(
-    marks: Marks, line: StepLine, ends_ms: tuple[int, int], cells: int, limit: float
+    marks: Marks, line: StepLine, ends_ms: tuple[int, int], cells: int, limit: float | None
 ) -> Cell:
-    """A count over time; what is over the limit has a colour, and the note says it."""
+    """A count over time, as high as its limit lets it be."""
     heights = hold_maxima(line.at_ms, line.counts, *ends_ms, cells)
-    drawn = draw_spark(heights, marks.ramp, None if _is_off(limit) else limit)
-    over = (not _is_off(limit) and height > limit for height in heights)
+    drawn = draw_spark(heights, marks.ramp, limit)
+    over = (limit is not None and height > limit for height in heights)
     return tuple((mark, "red" if high else "cyan") for mark, high in zip(drawn, over, strict=True))
 
 

@@ -10,20 +10,20 @@ from itertools import groupby
 from typing import Final
 
 from wakefold.wakes import Upcoming
-from wakefold_shell.cli.charts import count_in_cells
-from wakefold_shell.cli.output import show_day, show_duration, show_text, show_within
+from wakefold_shell.cli.charts import count_in_cells, draw_spark
+from wakefold_shell.cli.output import show_day, show_duration, show_within
 from wakefold_shell.cli.screens.strips import (
     Strip,
     color_marks,
     find_room,
     label_ends,
     print_strips,
+    show_name,
 )
 from wakefold_shell.cli.screens.terminals import Cell, Group, Marks, Screen
 
 _TEXTS: Final = ("id", "prompt")
 _LANES_MAX: Final = 12
-_NAME_CHARACTERS_MAX: Final = 20
 _DIGIT_MAX: Final = 9
 
 
@@ -58,35 +58,44 @@ def _show_times(entry: Upcoming, day: str, now_ms: int) -> tuple[Cell, ...]:
 
 
 def _print_lanes(screen: Screen, coming: Sequence[Upcoming], now_ms: int) -> None:
-    """The deliveries of each reminder from now to the last; several in one cell as a number."""
+    """The deliveries of each reminder from now to the last; of too many reminders, all in one."""
+    if len(coming) < 2:  # noqa: PLR2004 - one stands in no relation
+        return
     times_ms: dict[str, list[int]] = {}
     for entry in coming:
         times_ms.setdefault(entry.record.id, []).append(entry.delivered_at_ms)
-    if len(coming) < 2:  # noqa: PLR2004 - one stands in no relation
-        return
-    if len(times_ms) > _LANES_MAX:
+    together = len(times_ms) > _LANES_MAX
+    if together:
         times_ms = {"deliveries": [entry.delivered_at_ms for entry in coming]}
-    names = [show_text(name, _NAME_CHARACTERS_MAX) for name in times_ms]
+    names = [show_name(screen, name) for name in times_ms]
     cells = find_room(screen, names, [])
     last_ms = coming[-1].delivered_at_ms
     if not cells or last_ms <= now_ms:
         return
-    labels = label_ends("now", show_within(last_ms, show_day(now_ms)), cells)
     counts = [count_in_cells(at_ms, now_ms, last_ms, cells) for at_ms in times_ms.values()]
-    strips = [
-        Strip(name, _draw_lane(screen.marks, lane)) for name, lane in zip(names, counts, strict=True)
-    ]
-    several = max(map(max, counts)) > 1
-    print_strips(screen, labels, strips, ["a number: so many at a time"] if several else [])
+    draw = _draw_together if together else _draw_lane
+    strips = [Strip(name, draw(screen.marks, lane)) for name, lane in zip(names, counts, strict=True)]
+    labels = label_ends("now", show_within(last_ms, show_day(now_ms)), cells)
+    print_strips(screen, labels, strips, [] if together else _explain_marks(screen.marks, counts))
+
+
+def _draw_together(marks: Marks, counts: Sequence[int]) -> Cell:
+    return ((draw_spark(counts, marks.ramp), "cyan"),)
 
 
 def _draw_lane(marks: Marks, counts: Sequence[int]) -> Cell:
+    """A mark for one delivery, a number for several."""
+    lane = [
+        str(min(count, _DIGIT_MAX)) if count > 1 else marks.due if count else marks.line
+        for count in counts
+    ]
+    return color_marks(lane, dict.fromkeys(lane, "cyan") | {marks.line: "dim"})
 
-    def draw(count: int) -> str:
-        if count <= 1:
-            return marks.due if count else marks.line
-        return str(count) if count <= _DIGIT_MAX else "+"
 
-    styles = {marks.line: "dim"}
-    lane = [draw(count) for count in counts]
-    return color_marks(lane, styles | {mark: "cyan" for mark in lane if mark != marks.line})
+def _explain_marks(marks: Marks, counts: Sequence[Sequence[int]]) -> list[str]:
+    """What the marks mean, where there are more than one."""
+    most = max(map(max, counts))
+    if most <= 1:
+        return []
+    more = f", {_DIGIT_MAX} so many or more" if most > _DIGIT_MAX else ""
+    return [f"{marks.due} a delivery, a number so many of them{more}"]

@@ -76,7 +76,10 @@ def _print_times(screen: Screen, times_ms: Sequence[int]) -> None:
         return
     counts = count_in_cells(times_ms, first_ms, last_ms, cells)
     spark = ((draw_spark(counts, screen.marks.ramp), "cyan"),)
-    print_strips(screen, label_times(first_ms, last_ms, cells), [Strip("dispatches", spark, note)])
+    legend = [f"a cell is {show_duration((last_ms - first_ms) // cells)}", f"at most {max(counts)}"]
+    print_strips(
+        screen, label_times(first_ms, last_ms, cells), [Strip("dispatches", spark, note)], legend
+    )
 
 
 def _measure(each: Delivered) -> int:
@@ -86,9 +89,10 @@ def _measure(each: Delivered) -> int:
 def _draw_lateness(screen: Screen, late_ms: int, width: int) -> Cell:
     """How late, the late ones marked, and a bar that has a cell for each digit of its seconds."""
     told = _tell_lateness(screen, late_ms)
+    style = "yellow" if late_ms >= LATE_MS else ""
     bar = screen.marks.filled * count_decades(late_ms)
-    gap = " " * (width - len(told) + 1) if bar else ""
-    return ((told + gap + bar, "yellow" if late_ms >= LATE_MS else ""),)
+    gap = " " * (width - len(told) + 1)
+    return ((told, style), (gap, ""), (bar, style)) if bar else told
 
 
 def _tell_lateness(screen: Screen, late_ms: int) -> str:

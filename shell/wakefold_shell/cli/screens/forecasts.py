@@ -6,7 +6,7 @@ This module decides what is drawn of a forecast. Its numbers are those of the ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, isinf
+from math import ceil
 from typing import Final
 
 from wakefold.forecasts import Forecast
@@ -16,6 +16,8 @@ from wakefold_shell.cli.output import show_day
 from wakefold_shell.cli.screens.strips import (
     Strip,
     color_marks,
+    compare,
+    explain_over,
     find_room,
     label_ends,
     print_strips,
@@ -31,9 +33,8 @@ _LABELS_CELLS: Final = 22  # two days by their dates
 def print_days(screen: Screen, cast: Forecast, limits: GuardConfig | None) -> None:
     """The wakeups of each day beside the limit, and the days in which the guard stopped the session."""
     counts = [day.wakeups for day in cast.days]
-    limited = limits is not None and not isinf(limits.max_per_day)
-    limit = limits.max_per_day if limits is not None and limited else None
-    note = f"most {max(counts)}" if limit is None else f"most {max(counts)}/{limit:.0f}"
+    limit = None if limits is None else limits.max_per_day
+    note = f"most {compare(max(counts), limit)}"
     names = ("wakeups a day", "stops")
     room = find_room(screen, names, [note])
     if not room or len(counts) < 2:  # noqa: PLR2004 - one stands in no relation
@@ -49,7 +50,9 @@ def print_days(screen: Screen, cast: Forecast, limits: GuardConfig | None) -> No
         styles = {marks.stopped.ljust(step): "red", marks.line.ljust(step): "dim"}
         strips.append(Strip(names[1], color_marks(lane, styles)))
     ends = (show_day(cast.days[0].start_ms), show_day(cast.days[-1].start_ms))
-    print_strips(screen, label_ends(*ends, len(spark)), strips)
+    over = limit is not None and max(counts) > limit
+    legend = [explain_over(marks)] if over else []
+    print_strips(screen, label_ends(*ends, len(spark)), strips, legend)
 
 
 def _widen(mark: str, cells: int) -> str:
@@ -70,9 +73,10 @@ def print_rows(
     for row, count in zip(rows, counts, strict=True):
         cells: list[Cell] = list(row)
         if count:
-            length = draw_meter(count * _BAR_CELLS, most, _BAR_CELLS, marks.filled, "")
-            cells[at] = (row[at].rjust(width) + " ", ""), (length, "cyan")
+            length = draw_meter(count, most, _BAR_CELLS, marks.filled, "")
+            pad = " " * (width - len(row[at]))
+            cells[at] = (pad, ""), (row[at], ""), (" ", ""), (length, "cyan")
         cells[0] = row[0].removesuffix(_MIDNIGHT) if midnight else row[0]
         cells[-1] = row[-1].replace(f"{row[0].partition(' ')[0]} ", "")
         drawn.append(cells)
-    screen.print_table(columns, [Group("", drawn)], folding=("refused",))
+    screen.print_table(columns, [Group("", drawn)])

@@ -6,7 +6,6 @@ This module decides where a reminder stands on an axis about now. Counts come as
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isinf
 from typing import Final
 
 from wakefold.guard import UNTIL_A_WORD
@@ -16,18 +15,20 @@ from wakefold.records import find_due
 from wakefold.views import View
 from wakefold.wakeups import DAY_MS, Wakeups
 from wakefold_shell.cli.charts import AxisAboutNow, count_in_cells, draw_meter, draw_spark, reach
-from wakefold_shell.cli.output import show_duration, show_text
+from wakefold_shell.cli.output import show_duration
 from wakefold_shell.cli.screens.strips import (
     Strip,
     color_marks,
+    compare,
+    find_hourly_limit,
     find_room,
     label_ends,
     print_strips,
+    show_name,
 )
 from wakefold_shell.cli.screens.terminals import Cell, Group, Marks, Screen
 
 _LANES_MAX: Final = 20
-_NAME_CHARACTERS_MAX: Final = 20
 _METER_CELLS: Final = 12
 _METER_CELLS_NARROW: Final = 6
 _NARROW: Final = 60
@@ -39,16 +40,21 @@ _STATE_STYLES: Final = {"overdue": "yellow", "held": "magenta", "paused": "dim"}
 
 
 def print_reminders(screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """The table of the active reminders, each state in its colour."""
+    """The table of the active reminders, each state in its colour.
+
+    An instant and a reading without a day are of the day of the target.
+    """
     if not rows:
         screen.print(NO_REMINDERS)
         return
-    state, target, gate = map(columns.index, ("state", "target (UTC)", "not before (UTC)"))
+    state, target = map(columns.index, ("state", "target (UTC)"))
     drawn = []
     for row in rows:
         cells: list[Cell] = list(row)
         cells[state] = ((row[state], _STATE_STYLES.get(row[state], "")),)
-        cells[gate] = row[gate].removeprefix(f"{row[target].partition(' ')[0]} ")
+        day = row[target].partition(" ")[0]
+        for at in range(target + 1, len(row) - 1):  # other instants and readings
+            cells[at] = row[at].removeprefix(f"{day} ")
         drawn.append(cells)
     screen.print_table(columns, [Group("", drawn)])
 
@@ -58,7 +64,7 @@ def print_lanes(screen: Screen, views: Sequence[View], now_ms: int) -> None:
     planned = sorted((view for view in views if view.state != "paused"), key=_find_due)
     shown = planned[:_LANES_MAX]
     notes = [_tell_distance(_find_due(view) - now_ms) for view in shown]
-    names = [show_text(view.record.id, _NAME_CHARACTERS_MAX) for view in shown]
+    names = [show_name(screen, view.record.id) for view in shown]
     cells = find_room(screen, names, notes)
     if not cells or not shown:
         return
@@ -71,7 +77,7 @@ def print_lanes(screen: Screen, views: Sequence[View], now_ms: int) -> None:
     print_strips(screen, axis.draw_labels(), strips, _explain_marks(screen.marks, shown))
     if len(planned) > len(shown):
         screen.print(f" and {len(planned) - len(shown)} later ones")
-        screen.print()
+        screen.space()
 
 
 def print_meters(
@@ -80,7 +86,7 @@ def print_meters(
     """How often the session woke itself: each count against its limit, and the last day by the hour."""
     meters = (
         ("in a row", counts["consecutive"], limits.max_consecutive_wakeups),
-        ("last hour", counts["lastHour"], limits.max_per_hour),
+        ("last hour", counts["lastHour"], find_hourly_limit(limits)),
         ("today", counts["today"], limits.max_per_day),
     )
     cells = _METER_CELLS_NARROW if screen.width < _NARROW else _METER_CELLS
@@ -100,13 +106,14 @@ def print_meters(
         screen.space()
 
 
-def _draw_meter(marks: Marks, count: int, limit: float, cells: int) -> tuple[Cell, str]:
-    if limit <= 0 or isinf(limit):
-        return f"{count}", ", no limit"
+def _draw_meter(marks: Marks, count: int, limit: float | None, cells: int) -> tuple[Cell, str]:
+    told = compare(count, limit)
+    if limit is None:
+        return "", f"{' ' * cells}  {told}"
     meter = draw_meter(count, limit, cells, marks.filled, marks.empty)
     style = "red" if count > limit else "yellow" if count == limit else "green"
     word = ", over the limit" if count > limit else ", at the limit" if count == limit else ""
-    return ((meter, style),), f"{' ' * (cells - len(meter))}  {count}/{limit:.0f}{word}"
+    return ((meter, style),), f"{' ' * (cells - len(meter))}  {told}{word}"
 
 
 def _explain_marks(marks: Marks, views: Sequence[View]) -> list[str]:

@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from wakefold.guard_config import GuardConfig
 from wakefold_shell.cli.charts import write_labels
-from wakefold_shell.cli.output import show_day, show_instant, show_within
-from wakefold_shell.cli.screens.terminals import Cell, Screen, join, measure
+from wakefold_shell.cli.output import show_day, show_instant, show_text, show_within
+from wakefold_shell.cli.screens.terminals import Cell, Marks, Screen, join, measure
 
-CELLS_MIN: Final = 12
+CELLS_MIN: Final = 10
 """In fewer cells nothing is drawn: every picture tells in its way what a table tells, too."""
 
 _CELLS_MAX: Final = 100  # wider pictures are harder to read, not easier
+_NAME_CHARACTERS_MAX: Final = 20
 _GAP: Final = 2
+_YEAR: Final = len("2027-")
 _TO_THE_MINUTE: Final = len("12:34")
 _INDENT: Final = 1  # that of a framed table
 
@@ -27,6 +30,11 @@ class Strip(NamedTuple):
     name: str
     picture: Cell
     note: Cell = ""
+
+
+def show_name(screen: Screen, schedule_id: str) -> str:
+    """An id as the name of a strip, cut where it would leave no room."""
+    return show_text(schedule_id, min(screen.width // 4, _NAME_CHARACTERS_MAX))
 
 
 def find_room(screen: Screen, names: Iterable[str], notes: Iterable[str]) -> int:
@@ -56,7 +64,8 @@ def label_times(first_ms: int, last_ms: int, cells: int) -> str:
     day = show_day(first_ms)
     whole = (show_instant(first_ms), show_within(last_ms, day))
     if show_day(last_ms) != day:
-        shorter = [(day, show_day(last_ms))]
+        days = (day, show_day(last_ms))
+        shorter = [days, (days[0][_YEAR:], days[1][_YEAR:])]
     else:
         times = (show_within(first_ms, day), whole[1])
         shorter = [times, (times[0][:_TO_THE_MINUTE], times[1][:_TO_THE_MINUTE])]
@@ -75,3 +84,18 @@ def _fits(ends: tuple[str, str], cells: int) -> bool:
 def color_marks(cells: Sequence[str], styles: dict[str, str]) -> Cell:
     """A picture of characters, each in the style of its mark."""
     return tuple((mark, styles.get(mark, "")) for mark in cells)
+
+
+def find_hourly_limit(limits: GuardConfig) -> float | None:
+    """The hourly cap, unless it is switched off."""
+    return limits.max_per_hour if limits.max_per_hour > 0 else None
+
+
+def compare(count: int, limit: float | None) -> str:
+    """A count beside its limit, if it has one."""
+    return f"{count}, no limit" if limit is None else f"{count}/{limit:.15g}"
+
+
+def explain_over(marks: Marks) -> str:
+    """What the highest mark of a count beside a limit means."""
+    return f"{marks.ramp[-1]} over the limit"

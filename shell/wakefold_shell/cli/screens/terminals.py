@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec import Struct
@@ -122,9 +123,12 @@ class Screen:
 
     def print_facts(self, facts: Sequence[str], style: str = "") -> None:
         """Facts with commas between, each of them whole on its line."""
-        told = [f"{fact}," for fact in facts[:-1]] + list(facts[-1:])
-        for line in share_lines([measure(fact) for fact in told], self.width, 1):
-            self.print(((" ".join(told[at] for at in line), style),))
+        self.print_parts([*(f"{fact}," for fact in facts[:-1]), *facts[-1:]], style)
+
+    def print_parts(self, parts: Sequence[str], style: str = "") -> None:
+        """Parts of a text, each of them whole on its line if it can be."""
+        for line in share_lines([measure(part) for part in parts], self.width, 1):
+            self.print(((" ".join(parts[at] for at in line), style),))
 
     def print_table(
         self, columns: Sequence[str], groups: Iterable[Group], folding: Sequence[str] = ()
@@ -189,7 +193,7 @@ class Screen:
                 self.print(((heading, "bold"),))
             for row in rows:
                 told = [
-                    Text.assemble((f"{column.name}: ", "dim"), *split(cell), overflow="fold")
+                    Text.assemble((f"{column.name}: ", "dim"), *_squeeze(cell), overflow="fold")
                     for column, cell in zip(columns, row, strict=True)
                     if cell not in _NOTHING
                 ]
@@ -239,7 +243,8 @@ def _measure_column(name: str, cells: Iterable[Cell], *, foldable: bool) -> _Col
     heading = name.replace(" (", "\n(") if measure(name) > widest else name
     whole = max(widest, *map(measure, heading.split("\n")))
     word = max((measure(word) for text in texts for word in text.split()), default=0)
-    least = min(whole, max(_LEAST, min(word, _WORD))) if foldable else whole
+    readable = max(_LEAST, min(word, _WORD), ceil(whole / _LINES))
+    least = min(whole, readable) if foldable else whole
     return _Column(name, heading, whole, least)
 
 
@@ -253,10 +258,18 @@ def join(cell: Cell) -> str:
     return "".join(text for text, _ in split(cell))
 
 
+def _squeeze(cell: Cell) -> Iterator[tuple[str, str]]:
+    """The pieces of a cell without the gaps between them that only align."""
+    pieces = [piece for piece in split(cell) if piece[0].strip()]
+    for number, (text, style) in enumerate(pieces):
+        yield (f" {text}" if number else text, style)
+
+
 _DUMB: Final = frozenset({"dumb", "unknown"})
 _NOTHING: Final = ("-", "")
 _WIDTH_MIN: Final = 10
 _GAPS: Final = (3, 2)  # between two columns
 _LEAST: Final = 16  # what a prompt needs to be readable
 _WORD: Final = 24  # and a word that is not broken for it: an instant
+_LINES: Final = 3  # that a text is folded to at most
 _ASCII_EDGES: Final = "    \n    \n -- \n    \n    \n    \n    \n    \n"
