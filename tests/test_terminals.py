@@ -9,7 +9,7 @@ import pytest
 
 from command import on_terminal, show_raw, wakefold, wakefold_json
 from journal_files import JOURNALS, create_at, write_session
-from make_terminals import GATE, LATER, MODEL, SCENES, SCREENS, draw, write_runaway
+from make_terminals import GATE, LATER, MODEL, ROOT, SCENES, SCREENS, draw, write_runaway
 from report_pages import SHARED, read_options
 
 FIVE = (
@@ -46,6 +46,18 @@ def test_every_screen_has_its_scene() -> None:
     assert {path.stem for path in SCREENS.glob("*")} == set(SCENES)
 
 
+def test_the_page_shows_a_screen_as_it_is() -> None:
+    """A part of it, of 80 columns."""
+    page = (ROOT / "docs/command-line.md").read_text("utf-8")
+    block = page.partition("## On a terminal")[2].split("```")[1]
+    command, _, shown = block.strip("\n").partition("\n\n")
+    scene = SCENES["inspect-gate"]
+    session = scene.make(Path()).relative_to(ROOT)
+    assert command == f"$ wakefold {' '.join((*scene.command, str(session), *scene.options))}"
+    screen = (SCREENS / "inspect-gate.txt").read_text("utf-8").partition("=== 80 columns\n")[2]
+    assert f"{shown}\n" in screen
+
+
 @pytest.mark.parametrize("name", SCENES)
 def test_no_screen_is_wider_than_its_terminal_and_no_date_is_broken(name: str) -> None:
     """Where a text is folded, a day stays whole."""
@@ -56,7 +68,7 @@ def test_no_screen_is_wider_than_its_terminal_and_no_date_is_broken(name: str) -
         head = re.fullmatch(r"=== (\d+) columns", line)
         width = int(head[1]) if head else width
         assert cell_len(line) <= width
-        assert not re.search(r"\d{4}-(\d\d?-?)?$", line.rstrip())
+        assert not re.search(r"\d{4}-(\d\d?(-\d?)?)?$", line.rstrip())
 
 
 @pytest.mark.parametrize("command", FIVE, ids=" ".join)

@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -22,7 +23,6 @@ from wakefold_shell.cli.speech import is_utf8_wanted, print_line
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 Cell = str | tuple[tuple[str, str], ...]
 """A text, or pieces of one, each with the style that it is shown in."""
@@ -40,7 +40,6 @@ class Marks(Struct, frozen=True, kw_only=True):
     due: str
     overdue: str
     gate: str
-    wakeup: str
     refused: str
     stopped: str
     prevented: str
@@ -57,7 +56,6 @@ BLOCKS: Final = Marks(
     due="◆",
     overdue="!",
     gate="◇",
-    wakeup="•",
     refused="✗",
     stopped="■",
     prevented="–",  # noqa: RUF001 - a dash, as wide as the others
@@ -73,7 +71,6 @@ ASCII: Final = Marks(
     due="o",
     overdue="!",
     gate=">",
-    wakeup="+",
     refused="x",
     stopped="#",
     prevented="-",
@@ -154,33 +151,42 @@ class Screen:
             for at in used
         ]
         self.space()
-        least = sum(column.least for column in chosen) + 2  # its edges
-        for gap in _GAPS:
-            if least + gap * (len(chosen) - 1) <= self.width:
-                self._put(self._draw_table(chosen, kept, gap))
-                break
-        else:
+        least = sum(column.least for column in chosen) + _EDGES
+        gaps = (gap for gap in _GAPS if least + gap * (len(chosen) - 1) <= self.width)
+        gap = next(gaps, None)
+        if gap is None:
             self._print_rows(chosen, kept)
+        else:
+            room = self.width - _EDGES - gap * (len(chosen) - 1)
+            self._print_framed(chosen, _share_width(chosen, room), gap, kept)
         self.space()
 
-    def _draw_table(self, columns: Sequence[_Column], groups: Sequence[Group], gap: int) -> Table:
+    def _print_framed(
+        self, columns: Sequence[_Column], widths: Sequence[int], gap: int, groups: Iterable[Group]
+    ) -> None:
+        """A table, some rows at a time, so that the first of many are seen at once."""
         from rich import box  # noqa: PLC0415 - as above
+        from rich.padding import Padding  # noqa: PLC0415
         from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
 
         edges = box.SIMPLE_HEAD if self.marks is BLOCKS else box.Box(_ASCII_EDGES, ascii=True)
-        table = Table(box=edges, padding=(0, 1, 0, gap - 2), pad_edge=False)
-        for column in columns:
-            fixed = column.least == column.whole
-            table.add_column(column.heading, overflow="fold", no_wrap=fixed, min_width=column.least)
-        for number, (heading, rows) in enumerate(groups):
-            if heading:
-                if number:
-                    table.add_row()
-                table.add_row(Text(heading, "bold"))
-            for row in rows:
+        headed = True
+        rows = _list_rows(groups)
+        while (some := list(islice(rows, _ROWS))) or headed:
+            table = Table(
+                box=edges,
+                padding=(0, 1, 0, gap - 2),
+                pad_edge=False,
+                show_edge=False,
+                show_header=headed,
+            )
+            for column, width in zip(columns, widths, strict=True):
+                table.add_column(column.heading, overflow="fold", width=width)
+            for row in some:
                 table.add_row(*(Text.assemble(*split(cell)) for cell in row))
-        return table
+            self._put(Padding(table, (0, 0, 0, 1), expand=False))
+            headed = False
 
     def _print_rows(self, columns: Sequence[_Column], groups: Iterable[Group]) -> None:
         """Each row in lines of its own, every value after the name of its column."""
@@ -248,6 +254,27 @@ def _measure_column(name: str, cells: Iterable[Cell], *, foldable: bool) -> _Col
     return _Column(name, heading, whole, least)
 
 
+def _share_width(columns: Sequence[_Column], room: int) -> list[int]:
+    """How wide each column is: at least as it must be, the later ones wider first."""
+    left = room - sum(column.least for column in columns)
+    widths = []
+    for column in reversed(columns):
+        more = min(left, column.whole - column.least)
+        left -= more
+        widths.append(column.least + more)
+    return widths[::-1]
+
+
+def _list_rows(groups: Iterable[Group]) -> Iterator[Sequence[Cell]]:
+    """The rows of all groups, each group under its heading and an empty row before it."""
+    for number, (heading, rows) in enumerate(groups):
+        if heading:
+            if number:
+                yield ()
+            yield (((heading, "bold"),),)
+        yield from rows
+
+
 def split(cell: Cell) -> Iterator[tuple[str, str]]:
     """The pieces of a cell, each with its style."""
     return iter([(cell, "")] if isinstance(cell, str) else cell)
@@ -268,6 +295,8 @@ def _squeeze(cell: Cell) -> Iterator[tuple[str, str]]:
 _DUMB: Final = frozenset({"dumb", "unknown"})
 _NOTHING: Final = ("-", "")
 _WIDTH_MIN: Final = 10
+_ROWS: Final = 200  # of a table that are drawn at a time
+_EDGES: Final = 2  # beside a table
 _GAPS: Final = (3, 2)  # between two columns
 _LEAST: Final = 16  # what a prompt needs to be readable
 _WORD: Final = 24  # and a word that is not broken for it: an instant
