@@ -117,6 +117,7 @@ RUN = {"python", "text", "console", "json"}
 ELSEWHERE = {
     "jsonl": "test_pipes.py",
     "ini": "test_running_page.py",
+    "output": "test_terminals.py",
 }
 """Kinds of blocks that a module of the tests takes from the pages."""
 

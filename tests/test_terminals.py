@@ -49,8 +49,8 @@ def test_every_screen_has_its_scene() -> None:
 def test_the_page_shows_a_screen_as_it_is() -> None:
     """A part of it, of 80 columns."""
     page = (ROOT / "docs/command-line.md").read_text("utf-8")
-    block = page.partition("## On a terminal")[2].split("```")[1]
-    command, _, shown = block.strip("\n").partition("\n\n")
+    block = page.partition("## On a terminal")[2].split("```output\n")[1].split("\n```")[0]
+    command, _, shown = block.partition("\n\n")
     scene = SCENES["inspect-gate"]
     session = scene.make(Path()).relative_to(ROOT)
     assert command == f"$ wakefold {' '.join((*scene.command, str(session), *scene.options))}"
