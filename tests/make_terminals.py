@@ -60,6 +60,25 @@ def write_runaway(directory: Path) -> Path:
     return directory
 
 
+def write_held(directory: Path) -> Path:
+    """The same under a hold without an hourly cap, and a reminder that is paused."""
+    write_runaway(directory)
+    (directory / "wakefold.toml").write_text("[guard]\nhold = true\nmaxPerHour = 0\n", "utf-8")
+    journal = directory / "session.jsonl"
+    seq = len(journal.read_bytes().splitlines()) - 1
+    paused = {"version": 2, "operation": "pause", "id": "paused"}
+    with journal.open("ab") as lines:
+        lines.write(create_every(seq, "paused", 3600, "2027-01-06T12:00:00.000Z"))
+        lines.write(event(seq + 1, "schedule/change", paused, NOON_MS))
+    return directory
+
+
+def write_nothing(directory: Path) -> Path:
+    """A session in which nothing has happened."""
+    write_session(directory)
+    return directory
+
+
 def write_crowd(directory: Path) -> Path:
     """A session with more repeating reminders than lanes."""
     return write_busy(directory, 24, 3)
@@ -77,6 +96,8 @@ SCENES: Final = {
     "inspect-ascii": Scene(find_gate, ("inspect",), GATE, LEGACY),
     "inspect-edited": Scene(write_edited, ("inspect",), NOON),
     "inspect-runaway": Scene(write_runaway, ("inspect",), LATER),
+    "inspect-held": Scene(write_held, ("inspect",), LATER),
+    "inspect-nothing": Scene(write_nothing, ("inspect",), NOON),
     "inspect-crowd": Scene(write_crowd, ("inspect",), NOON),
     "inspect-hostile": Scene(write_hostile, ("inspect",), NOON),
     "receipts-gate": Scene(find_gate, ("receipts",)),

@@ -55,11 +55,6 @@ def print_days(screen: Screen, cast: Forecast, limits: GuardConfig | None) -> No
     print_strips(screen, label_ends(*ends, len(spark)), strips, legend)
 
 
-def _widen(mark: str, cells: int) -> str:
-    """A mark on so many cells, the last of which is a gap."""
-    return mark if cells == 1 else (mark * (cells - 1)).ljust(cells)
-
-
 def print_rows(
     screen: Screen, columns: Sequence[str], rows: Sequence[Sequence[str]], measured: str
 ) -> None:
@@ -80,3 +75,8 @@ def print_rows(
         cells[-1] = row[-1].replace(f"{row[0].partition(' ')[0]} ", "")
         drawn.append(cells)
     screen.print_table(columns, [Group("", drawn)])
+
+
+def _widen(mark: str, cells: int) -> str:
+    """A mark on so many cells, the last of which is a gap."""
+    return mark if cells == 1 else (mark * (cells - 1)).ljust(cells)

@@ -46,6 +46,7 @@ def print_reminders(screen: Screen, columns: Sequence[str], rows: Sequence[Seque
     """
     if not rows:
         screen.print(NO_REMINDERS)
+        screen.space()
         return
     state, target = map(columns.index, ("state", "target (UTC)"))
     drawn = []
@@ -112,7 +113,7 @@ def _draw_meter(marks: Marks, count: int, limit: float | None, cells: int) -> tu
         return "", f"{' ' * cells}  {told}"
     meter = draw_meter(count, limit, cells, marks.filled, marks.empty)
     style = "red" if count > limit else "yellow" if count == limit else "green"
-    word = ", over the limit" if count > limit else ", at the limit" if count == limit else ""
+    word = ", over" if count > limit else ", at the limit" if count == limit else ""
     return ((meter, style),), f"{' ' * (cells - len(meter))}  {told}{word}"
 
 
@@ -133,16 +134,13 @@ def _find_due(view: View) -> int:
 def _find_gate(view: View) -> int | None:
     """The instant before which an overdue reminder does not go, if there is one."""
     both = (view.delivery_not_before_ms, view.held_until_ms)
-    latest = max((at_ms for at_ms in both if at_ms is not None), default=None)
-    return (
-        latest if latest is not None and latest != UNTIL_A_WORD and is_representable(latest) else None
-    )
+    latest_ms = max((at_ms for at_ms in both if at_ms is not None), default=UNTIL_A_WORD)
+    return latest_ms if is_representable(latest_ms) else None
 
 
 def _tell_distance(distance_ms: int) -> str:
-    return (
-        f"in {show_duration(distance_ms)}" if distance_ms > 0 else f"{show_duration(-distance_ms)} ago"
-    )
+    told = show_duration(abs(distance_ms))
+    return f"in {told}" if distance_ms > 0 else f"{told} ago"
 
 
 def _draw_lane(screen: Screen, axis: AxisAboutNow, view: View, now_ms: int) -> Cell:

@@ -77,10 +77,6 @@ def label_ends(first: str, last: str, cells: int) -> str:
     return write_labels([(0, first), (cells - 1, last)], cells)
 
 
-def _fits(ends: tuple[str, str], cells: int) -> bool:
-    return len(" ".join(ends)) <= cells
-
-
 def color_marks(cells: Sequence[str], styles: dict[str, str]) -> Cell:
     """A picture of characters, each in the style of its mark."""
     return tuple((mark, styles.get(mark, "")) for mark in cells)
@@ -99,3 +95,7 @@ def compare(count: int, limit: float | None) -> str:
 def explain_over(marks: Marks) -> str:
     """What the highest mark of a count beside a limit means."""
     return f"{marks.ramp[-1]} over the limit"
+
+
+def _fits(ends: tuple[str, str], cells: int) -> bool:
+    return len(" ".join(ends)) <= cells
