@@ -22,7 +22,7 @@ from wakefold_shell.cli.charts import (
     take_maxima,
     write_labels,
 )
-from wakefold_shell.cli.screens.terminals import ASCII, BLOCKS
+from wakefold_shell.cli.screens.marks import ASCII, BLOCKS
 
 RAMP = "01234567"
 CELLS = st.integers(1, 120)

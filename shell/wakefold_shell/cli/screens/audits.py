@@ -14,6 +14,7 @@ from wakefold.counters import Counters, StepLine
 from wakefold.guard_config import GuardConfig
 from wakefold_shell.cli.charts import draw_spark, hold_maxima, place
 from wakefold_shell.cli.output import show_day, show_within
+from wakefold_shell.cli.screens.marks import Marks
 from wakefold_shell.cli.screens.strips import (
     Strip,
     color_marks,
@@ -24,7 +25,7 @@ from wakefold_shell.cli.screens.strips import (
     label_times,
     print_strips,
 )
-from wakefold_shell.cli.screens.terminals import Cell, Group, Marks, Screen
+from wakefold_shell.cli.screens.terminals import Cell, Group, Screen
 
 _FINDINGS: Final = "findings"
 

@@ -12,6 +12,7 @@ from typing import Final
 from wakefold.wakes import Upcoming
 from wakefold_shell.cli.charts import count_in_cells, draw_spark
 from wakefold_shell.cli.output import show_day, show_duration, show_within
+from wakefold_shell.cli.screens.marks import Marks
 from wakefold_shell.cli.screens.strips import (
     Strip,
     color_marks,
@@ -20,7 +21,7 @@ from wakefold_shell.cli.screens.strips import (
     print_strips,
     show_name,
 )
-from wakefold_shell.cli.screens.terminals import Cell, Group, Marks, Screen
+from wakefold_shell.cli.screens.terminals import Cell, Group, Screen
 
 _TEXTS: Final = ("id", "prompt")
 _LANES_MAX: Final = 12

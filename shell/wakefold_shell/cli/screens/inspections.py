@@ -16,6 +16,7 @@ from wakefold.views import View
 from wakefold.wakeups import DAY_MS, Wakeups
 from wakefold_shell.cli.charts import AxisAboutNow, count_in_cells, draw_meter, draw_spark, reach
 from wakefold_shell.cli.output import show_duration
+from wakefold_shell.cli.screens.marks import Marks
 from wakefold_shell.cli.screens.strips import (
     Strip,
     color_marks,
@@ -26,7 +27,7 @@ from wakefold_shell.cli.screens.strips import (
     print_strips,
     show_name,
 )
-from wakefold_shell.cli.screens.terminals import Cell, Group, Marks, Screen
+from wakefold_shell.cli.screens.terminals import Cell, Group, Screen
 
 _LANES_MAX: Final = 20
 _METER_CELLS: Final = 12

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 from wakefold.guard_config import GuardConfig
 from wakefold_shell.cli.charts import write_labels
 from wakefold_shell.cli.output import show_day, show_instant, show_text, show_within
-from wakefold_shell.cli.screens.terminals import Cell, Marks, Screen, join, measure
+from wakefold_shell.cli.screens.marks import Marks
+from wakefold_shell.cli.screens.terminals import Cell, Screen, join, measure
 
 CELLS_MIN: Final = 10
 """In fewer cells nothing is drawn: every picture tells in its way what a table tells, too."""

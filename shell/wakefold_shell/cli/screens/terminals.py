@@ -16,9 +16,8 @@ from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from msgspec import Struct
-
 from wakefold_shell.cli.charts import share_lines
+from wakefold_shell.cli.screens.marks import ASCII, BLOCKS
 from wakefold_shell.cli.speech import is_utf8_wanted, print_line
 
 if TYPE_CHECKING:
@@ -26,56 +25,6 @@ if TYPE_CHECKING:
 
 Cell = str | tuple[tuple[str, str], ...]
 """A text, or pieces of one, each with the style that it is shown in."""
-
-
-class Marks(Struct, frozen=True, kw_only=True):
-    """The characters of pictures. A ramp rises from the mark of 0 to that of the highest."""
-
-    ramp: str
-    filled: str
-    empty: str
-    line: str
-    now: str
-    stretch: str
-    due: str
-    overdue: str
-    gate: str
-    refused: str
-    stopped: str
-    prevented: str
-    item: str
-
-
-BLOCKS: Final = Marks(
-    ramp="▁▂▃▄▅▆▇█",
-    filled="▇",
-    empty="▁",
-    line="·",
-    now="│",
-    stretch="━",
-    due="◆",
-    overdue="!",
-    gate="◇",
-    refused="✗",
-    stopped="■",
-    prevented="–",  # noqa: RUF001 - a dash, as wide as the others
-    item="•",
-)
-ASCII: Final = Marks(
-    ramp="_.:-=+*#",
-    filled="#",
-    empty=".",
-    line=".",
-    now="|",
-    stretch="=",
-    due="o",
-    overdue="!",
-    gate=">",
-    refused="x",
-    stopped="#",
-    prevented="-",
-    item="*",
-)
 
 
 class Group(NamedTuple):
