@@ -18,6 +18,8 @@ from typing import Final
 import pytest
 from sphinx.pycode import ModuleAnalyzer
 
+from definitions import list_defined, read_defined
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES_PAGE: Final = ROOT / "docs/sources.md"
@@ -97,24 +99,10 @@ def _find_file(module: str) -> Path:
     return Path(spec.origin)
 
 
-def list_defined(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
-    """The names that a module defines at its top, each with its statement."""
-    for node in tree.body:
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name, node
-            case ast.Assign(targets=targets):
-                yield from ((target.id, node) for target in targets if isinstance(target, ast.Name))
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                yield name, node
-            case _:
-                pass
-
-
 def read_docstring(module: str, name: str) -> str:
     """What the sources say of a name: its docstring, or the comment on its assignment."""
     file = _find_file(module)
-    for defined, node in list_defined(ast.parse(file.read_text("utf-8"))):
+    for defined, node in read_defined(file):
         if defined != name:
             continue
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -158,8 +146,7 @@ def list_public_names() -> list[Name]:
     """The names of the front door, of vocabularies and of the pages, by where they are defined."""
     named = [("wakefold", name) for name in importlib.import_module("wakefold").__all__]
     for module in VOCABULARIES:
-        defined = list_defined(ast.parse(_find_file(module).read_text("utf-8")))
-        named += [(module, name) for name, _ in defined]
+        named += [(module, name) for name, _ in read_defined(_find_file(module))]
     for page in PAGES:
         named += list_imported(page.read_text("utf-8"))
     homes = {find_home(*name) for name in named if name[0].partition(".")[0] in PACKAGES}
@@ -200,7 +187,7 @@ def _list_uncommented(file: Path) -> list[str]:
     comments = _read_comments(file)
     return [
         name
-        for name, node in list_defined(ast.parse(file.read_text("utf-8")))
+        for name, node in read_defined(file)
         if isinstance(node, ast.Assign | ast.AnnAssign) and not name.startswith("_")
         if not "".join(comments.get(name, []))
     ]

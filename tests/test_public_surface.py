@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import re
@@ -13,6 +12,7 @@ from typing import Final
 import pytest
 
 import wakefold
+from definitions import read_defined
 
 CORE: Final = Path(__file__).resolve().parents[1] / "core" / "wakefold"
 NAMES_MAX: Final = 46
@@ -72,16 +72,7 @@ UNDOCUMENTED: Final = {*SNAPSHOT[:3], "Change", "Decision", "Record", "Rejection
 
 @cache
 def _list_definitions(path: Path) -> set[str]:
-    """The names that a module defines itself, imports aside."""
-    found: set[str] = set()
-    for node in ast.parse(path.read_text("utf-8")).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
-        elif isinstance(node, ast.Assign):
-            found.update(target.id for target in node.targets if isinstance(target, ast.Name))
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found.add(node.target.id)
-    return found
+    return {name for name, _ in read_defined(path)}
 
 
 def _list_homes(name: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import re
 import shutil
@@ -20,6 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 from sphinx.util.inventory import InventoryFile
 
 import wakefold
+from definitions import read_defined
 from report_browser import start_browser
 from wakefold_laws.laws import list_laws
 
@@ -71,21 +71,6 @@ def list_modules() -> Iterator[tuple[str, Path]]:
                 yield ".".join(parts), path
 
 
-def list_public_names(path: Path) -> Iterator[str]:
-    """What a module defines at its top, its private parts aside."""
-    for node in ast.parse(path.read_text("utf-8")).body:
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                names = [name]
-            case ast.Assign(targets=targets):
-                names = [target.id for target in targets if isinstance(target, ast.Name)]
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                names = [name]
-            case _:
-                names = []
-        yield from (name for name in names if not name.startswith("_"))
-
-
 def test_the_site_builds_without_a_warning_by_one_command(site: Path) -> None:
     """The one that the README and the page of contents name."""
     assert (site / "index.html").exists()
@@ -133,7 +118,8 @@ def test_every_public_name_is_in_the_reference(documented: set[str]) -> None:
     missing = {
         f"{module}.{name}"
         for module, path in list_modules()
-        for name in list_public_names(path)
+        for name, _ in read_defined(path)
+        if not name.startswith("_")
         if not {f"{module}.{name}", f"wakefold.{name}"} & documented and name not in named
     }
     assert missing == set()
