@@ -52,9 +52,10 @@ nitpick_ignore_regex = [
 suppress_warnings = ["ref.python"]  # a name that two modules have leads to one of them
 
 html_theme = "furo"
+smartquotes = False  # two dashes begin an option
 html_title = f"wakefold {release}"
 html_static_path = ["_static"]
-html_css_files = ["reference.css"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 
