@@ -1,9 +1,9 @@
 """How many mutants of the core its tests kill: `python tests/mutants.py`, with the extra `mutation`.
 
-mutmut changes one thing at a time in the functions of the modules that decide, and runs the tests
-that reach it. This module lays out a scratch copy that mutmut can read, and judges what came of it:
-each module must reach `KILLED_MIN`, and each survivor must stand in `docs/mutants.md` with the reason
-why nothing can tell it from the original.
+mutmut changes one thing at a time in the functions of the modules that decide, and runs those of the
+module's tests that reach it. This module lays out a scratch copy that mutmut can read, one for each
+module, and judges what came of it: each module must reach `KILLED_MIN`, and each survivor must stand in
+`docs/mutants.md` with the reason why nothing can tell it from the original.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -23,15 +23,34 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 PAGE: Final = ROOT / "docs/mutants.md"
 KILLED_MIN: Final = 0.95
 
+
+def _vectors(*names: str) -> tuple[str, ...]:
+    """The vectors of some files alone, where the others say nothing of a module."""
+    return tuple(f"tests/test_vectors.py::test_every_vector_of_a_file_passes[{name}]" for name in names)
+
+
 SELECTIONS: Final = {
     "ledger": ("tests/test_ledger.py", "tests/test_vectors.py"),
     "recurrence": ("tests/test_recurrence.py", "tests/test_vectors.py"),
-    "wakes": ("tests/test_wakes.py", "tests/test_vectors.py"),
+    "wakes": ("tests/test_wakes.py", "tests/test_edits.py", "tests/test_vectors.py"),
     "guard": ("tests/test_guard_decisions.py", "tests/test_guard_holds.py", "tests/test_vectors.py"),
     "lifecycle": ("tests/test_lifecycle.py", "tests/test_transcripts.py"),
     "trees": ("tests/test_trees.py",),
     "active_records": ("tests/test_active_records.py",),
     "dispatch_times": ("tests/test_dispatch_times.py",),
+    "transitions": ("tests/test_transitions.py", "tests/test_edits.py", *_vectors("fold_v2")),
+    "edit_requests": ("tests/test_edit_requests.py", "tests/test_edits.py", *_vectors("update")),
+    "edits": ("tests/test_edits.py", *_vectors("fold_v2")),
+    "stored_records": ("tests/test_events.py", "tests/test_edits.py", *_vectors("decode", "fold_v2")),
+    "occurrences": ("tests/test_edits.py", *_vectors("decision_v2")),
+    "calendars": (
+        "tests/test_calendars.py",
+        "tests/test_local_readings.py",
+        *_vectors("calendar_next"),
+    ),
+    "calendar_rules": ("tests/test_calendars.py", *_vectors("calendar_next")),
+    "cron_expressions": ("tests/test_calendars.py", *_vectors("cron_parse")),
+    "wall_patterns": ("tests/test_calendars.py", *_vectors("calendar_next", "cron_parse")),
 }
 """The tests that must kill the mutants of each module of the core: fast ones, examples all."""
 
@@ -81,16 +100,16 @@ class Verdict(Struct, frozen=True):
         ]
 
 
-def lay_out(scratch: Path) -> None:
-    """A copy of the project with the core under `src`."""
+def lay_out(scratch: Path, modules: Collection[str] = SELECTIONS) -> None:
+    """A copy of the project with the core under `src`, in which the mutants of modules can be run."""
     shutil.copytree(ROOT / "core", scratch / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for folder in _FOLDERS:
         shutil.copytree(ROOT / folder, scratch / folder, ignore=shutil.ignore_patterns("__pycache__"))
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     settings = _SETTINGS.format(
-        modules=[f"src/wakefold/{module}.py" for module in SELECTIONS],
+        modules=[f"src/wakefold/{module}.py" for module in modules],
         folders=list(_FOLDERS),
-        selection=list_tests(SELECTIONS),
+        selection=list_tests(modules),
     )
     moved = project.replace('pythonpath = ["core"', 'pythonpath = ["src"') + settings
     (scratch / "pyproject.toml").write_text(moved, "utf-8")
@@ -102,20 +121,30 @@ def list_tests(modules: Iterable[str], *, own: bool = False) -> list[str]:
     return list(dict.fromkeys(path for module in modules for path in SELECTIONS[module][:count]))
 
 
-def run_mutmut(scratch: Path) -> Verdict:
-    """Make and run every mutant in a scratch copy; a mutant that hangs counts as noticed."""
-    subprocess.run([*_MUTMUT, "run", "--max-children", "1"], cwd=scratch, check=True)
-    rows = _ask(scratch, "results", "--all", "true")
-    found = dict(re.findall(r"^ +wakefold\.(\S+): (.+)$", rows, re.MULTILINE))
-    counts = {module: sum(name.startswith(f"{module}.") for name in found) for module in SELECTIONS}
-    alive = [name for name, status in found.items() if status not in {"killed", "timeout"}]
-    return Verdict(counts, tuple(sorted(_read_mutant(scratch, name) for name in alive)))
+def count_mutants(modules: Iterable[str]) -> Verdict:
+    """Make and run every mutant of some modules, each against its own tests alone."""
+    verdicts = [_run_mutmut(module) for module in modules]
+    counts = {module: count for verdict in verdicts for module, count in verdict.counts.items()}
+    return Verdict(counts, tuple(mutant for verdict in verdicts for mutant in verdict.survivors))
 
 
-def read_page(page: str) -> set[Mutant]:
-    """The survivors that the page explains, from its table."""
+def _run_mutmut(module: str) -> Verdict:
+    """What came of one module; a mutant that hangs is noticed, one that no test reaches is not."""
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        lay_out(scratch, [module])
+        subprocess.run([*_MUTMUT, "run", "--max-children", "1"], cwd=scratch, check=True)
+        rows = _ask(scratch, "results", "--all", "true")
+        found: dict[str, str] = dict(re.findall(r"^ +wakefold\.(\S+): (.+)$", rows, re.MULTILINE))
+        alive = [name for name, status in found.items() if status not in {"killed", "timeout"}]
+        survivors = tuple(sorted(_read_mutant(scratch, name) for name in alive))
+    return Verdict({module: len(found)}, survivors)
+
+
+def read_page(page: str, modules: Collection[str] = SELECTIONS) -> set[Mutant]:
+    """The survivors of some modules that the page explains, from its table."""
     rows = re.findall(r"^\| (\w+) \| `(\w+)` \| `(.+?)` \| `(.+?)` \| .+ \|$", page, re.MULTILINE)
-    return {Mutant(*row) for row in rows}
+    return {mutant for mutant in (Mutant(*row) for row in rows) if mutant.module in modules}
 
 
 _MUTMUT: Final = (sys.executable, "-m", "mutmut")
@@ -146,13 +175,16 @@ def describe(verdict: Verdict) -> list[str]:
     return [*rows, *(f"survives: {mutant}" for mutant in verdict.survivors)]
 
 
-def main() -> int:
+def main(modules: list[str]) -> int:
     """Print what came of every mutant; 1 if a module is weak, or the page explains other survivors."""
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
-        lay_out(scratch)
-        verdict = run_mutmut(scratch)
-    explained = read_page(PAGE.read_text("utf-8"))
+    unknown = set(modules) - SELECTIONS.keys()
+    if unknown:
+        known = ", ".join(SELECTIONS)
+        sys.stderr.write(f"no such module: {', '.join(sorted(unknown))} (known: {known})\n")
+        return 2
+    chosen = modules or list(SELECTIONS)
+    verdict = count_mutants(chosen)
+    explained = read_page(PAGE.read_text("utf-8"), chosen)
     differing = set(verdict.survivors) ^ explained
     rows = (*describe(verdict), *(f"the page differs: {mutant}" for mutant in sorted(differing)))
     sys.stdout.write("\n" + "\n".join(rows) + "\n")
@@ -160,4 +192,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

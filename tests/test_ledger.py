@@ -37,6 +37,7 @@ from wakefold.ledger import (
     Ledger,
     accept_dispatch,
     evolve,
+    find_active,
     find_shortest_interval,
     fold,
     list_active,
@@ -248,6 +249,7 @@ def test_an_exhausted_gate_ends_every_repeating_record(
     ledger = ledger_of(*changes, profile=profile)
     assert ledger.last_accepted_at_ms == accepted_at_ms
     assert [record.id for record in list_active(ledger)] == active
+    assert [name for name in "eft" if find_active(ledger, name) is not None] == active
     assert find_shortest_interval(ledger) == (300 if "f" in active else None)
 
 

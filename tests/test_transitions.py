@@ -25,6 +25,7 @@ from wakefold.transitions import (
     accept_stated,
     check_options,
     find_stated,
+    is_reachable,
     measure_lateness,
 )
 
@@ -275,3 +276,50 @@ def test_an_acceptance_within_bounds_stands_for_an_occurrence() -> None:
     with pytest.raises(LogFault) as raised:
         accept_occurrence(every(), T + 0.5)
     assert told(raised) == ("bad_instant", "$.acceptedAt", "s")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        one_shot(standing=Standing()),
+        every(standing=Standing(runs=3)),
+        one_shot(standing=Standing(version=2, revision=1)),
+        one_shot(standing=Standing(version=2, revision=1, runs=3)),
+        one_shot(Options(title="t")),
+        daily(),
+        daily(standing=Standing(version=2, runs=3)),
+        daily(standing=PAUSED),
+        daily(standing=snoozed(T + 1)),
+        daily(standing=snoozed(MAX_INSTANT_MS)),
+        every(Options(max_runs=2, until_ms=T), Standing(version=2, runs=1)),
+    ],
+)
+def test_what_changes_can_come_to_is_reachable(record: Record) -> None:
+    """Plain of version 2 by an edit alone; with runs a one-shot that an edit has made of another."""
+    assert is_reachable(record)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        every(standing=Standing(runs=-1)),
+        one_shot(standing=Standing(runs=1)),
+        one_shot(Options(title="t"), Standing(version=2, runs=1)),
+        one_shot(Options(title="t"), Standing()),
+        daily(standing=Standing()),
+        every(standing=Standing(revision=1)),
+        every(standing=Standing(paused=True)),
+        one_shot(),
+        every(),
+        daily(standing=Standing(version=2, paused=True)),
+        daily(standing=Standing(version=2, snoozed_until_ms=T + 1)),
+        daily(standing=snoozed(T)),
+        daily(standing=snoozed(MAX_INSTANT_MS + 1)),
+        daily(Options(max_runs=2), Standing(version=2, runs=2)),
+        daily(Options(title=" t")),
+        every(Options(until_ms=MAX_INSTANT_MS + 1)),
+    ],
+)
+def test_what_no_change_comes_to_is_not_reachable(record: Record) -> None:
+    """Whatever is wrong, in the standing, the options or both: no log leads there."""
+    assert not is_reachable(record)
