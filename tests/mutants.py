@@ -32,8 +32,12 @@ def _vectors(*names: str) -> tuple[str, ...]:
 SELECTIONS: Final = {
     "ledger": ("tests/test_ledger.py", "tests/test_vectors.py"),
     "recurrence": ("tests/test_recurrence.py", "tests/test_vectors.py"),
-    "wakes": ("tests/test_wakes.py", "tests/test_edits.py", "tests/test_vectors.py"),
-    "guard": ("tests/test_guard_decisions.py", "tests/test_guard_holds.py", "tests/test_vectors.py"),
+    "wakes": ("tests/test_wakes.py", "tests/test_vectors.py"),
+    "guard": (
+        "tests/test_guard_decisions.py",
+        "tests/test_guard_holds.py",
+        *_vectors("guard_count"),
+    ),
     "lifecycle": ("tests/test_lifecycle.py", "tests/test_transcripts.py"),
     "trees": ("tests/test_trees.py",),
     "active_records": ("tests/test_active_records.py",),

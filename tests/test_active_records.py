@@ -9,8 +9,10 @@ import random
 import pytest
 
 from wakefold.active_records import ActiveRecords, index_records
+from wakefold.calendar_rules import DailyRule
 from wakefold.events import AfterRecord, AtRecord, EveryRecord, Record
 from wakefold.ledger import Ledger
+from wakefold.records import EDITABLE, CalendarRecord, Options, Standing
 
 A = AtRecord("a", "x", 30)
 B = AfterRecord("b", "y", 1, 20)
@@ -18,6 +20,10 @@ C = AtRecord("c", "z", 20)
 E = EveryRecord("e", "r", 600, 25)
 F = EveryRecord("f", "s", 300, 25)
 G = EveryRecord("g", "t", 900, 10)
+LATE = Options(missed="skip", grace_seconds=300)
+LATE_SHOT = AtRecord("l", "x", 30, LATE, EDITABLE)
+LATE_RATE = EveryRecord("m", "x", 300, 20, LATE, EDITABLE)
+LATE_DAILY = CalendarRecord("d", "x", DailyRule("08:00:00.000", "UTC"), 25, LATE, EDITABLE)
 
 
 def index(*records: Record) -> ActiveRecords:
@@ -135,3 +141,33 @@ def test_it_holds_what_a_dict_holds() -> None:
         assert records.one_shot_ms == (None if first is None else first.scheduled_at_ms)
         assert records.repeat_ms == min((r.scheduled_at_ms for r in repeats), default=None)
         assert records.every_seconds == min((r.every_seconds for r in repeats), default=None)
+
+
+def test_what_may_be_late_is_found_by_its_grace() -> None:
+    """Later than its grace, the one due first first; what has none is never late."""
+    records = index(A, LATE_SHOT, E, LATE_RATE, LATE_DAILY)
+    assert records.list_late(300_020) == []
+    assert records.list_late(300_021) == [LATE_RATE]
+    assert records.list_late(300_026) == [LATE_RATE, LATE_DAILY]
+    assert records.list_late(300_031) == [LATE_RATE, LATE_DAILY, LATE_SHOT]
+    assert records.end("m").list_late(300_031) == [LATE_DAILY, LATE_SHOT]
+    assert index(A, E).list_late(10**9) == []
+
+
+def test_what_is_snoozed_is_due_later_and_what_is_paused_never() -> None:
+    """By the due instant, which is not the target."""
+    snoozed = AtRecord("l", "x", 30, LATE, Standing(2, revision=1, snoozed_until_ms=99))
+    assert index(snoozed).one_shot_ms == 99
+    assert index(snoozed).list_late(300_099) == []
+    assert index(snoozed).list_late(300_100) == [snoozed]
+    paused = EveryRecord("m", "x", 300, 20, LATE, Standing(2, revision=1, paused=True))
+    assert (index(paused).repeat_ms, index(paused).every_seconds) == (None, 300)
+    assert index(paused).list_late(10**9) == []
+
+
+def test_a_calendar_rule_counts_as_recurring() -> None:
+    """With the spacing that its times could have."""
+    records = index(A, LATE_DAILY)
+    assert (records.one_shot_ms, records.repeat_ms, records.every_seconds) == (30, 25, 86_400)
+    assert records.list_repeats(25) == [LATE_DAILY]
+    assert index(LATE_DAILY).find_one_shot(10**9) is None

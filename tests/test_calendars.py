@@ -16,7 +16,7 @@ from wakefold.calendar_rules import (
     is_canonical,
     make_pattern,
 )
-from wakefold.calendars import find_latest, find_next
+from wakefold.calendars import find_latest, find_next, list_skipped_between
 from wakefold.implied_zones import RequestZone
 from wakefold.instants import format_instant, parse_instant
 from wakefold.rejections import (
@@ -202,6 +202,43 @@ def test_a_date_that_a_zone_never_had_has_no_occurrence() -> None:
     found = following(daily, "2011-12-29T00:00:00.000Z")
     assert found == ["2011-12-29T20:00:00.000Z", "2011-12-30T20:00:00.000Z", "2011-12-31T20:00:00.000Z"]
     assert before(daily, "2011-12-30T19:00:00.000Z") == "2011-12-29T20:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("rule", "after", "until", "skipped"),
+    [
+        (DailyRule("02:30:00.000", BERLIN), "2027-01-01", "2027-12-31", ["2027-03-28T02:30:00"]),
+        (DailyRule("02:30:00.000", BERLIN), "2027-03-28", "2027-03-28", ["2027-03-28T02:30:00"]),
+        (DailyRule("02:30:00.000", BERLIN), "2027-03-29", "2027-12-31", []),
+        (DailyRule("02:30:00.000", BERLIN), "2027-01-01", "2027-03-27", []),
+        (DailyRule("03:00:00.000", BERLIN), "2027-01-01", "2027-12-31", []),
+        (WeeklyRule((1,), "02:30:00.000", BERLIN), "2027-01-01", "2027-12-31", []),
+        (
+            CronRule("0,30 2 * * *", BERLIN),
+            "2027-03-01",
+            "2028-03-31",
+            [
+                *("2027-03-28T02:00:00", "2027-03-28T02:30:00"),
+                *("2028-03-26T02:00:00", "2028-03-26T02:30:00"),
+            ],
+        ),
+        (
+            DailyRule("10:00:00.000", "Pacific/Apia"),
+            "2011-12-01",
+            "2011-12-31",
+            ["2011-12-30T10:00:00"],
+        ),
+    ],
+)
+def test_what_the_clocks_skip_between_two_dates_is_told(
+    rule: CalendarRule, after: str, until: str, skipped: list[str]
+) -> None:
+    """The dates of both instants are looked at whole."""
+    after_ms, until_ms = (parse_instant(f"{date}T12:00:00.000Z") for date in (after, until))
+    assert after_ms is not None
+    assert until_ms is not None
+    found = list_skipped_between(make_pattern(rule), rule.time_zone, after_ms, until_ms)
+    assert [local.format_iso() for local in found] == skipped
 
 
 def test_the_ends_of_the_calendar_are_ends() -> None:

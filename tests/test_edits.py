@@ -27,7 +27,7 @@ from wakefold.edit_requests import Unchanged, make_edit, read_update_request
 from wakefold.edits import Resume, Skip, Snooze, StatedDispatch
 from wakefold.events import Dispatch, Json, decode_change, encode_change
 from wakefold.forecasts import forecast
-from wakefold.guard import Refusal, admit, reap
+from wakefold.guard import Refusal, reap
 from wakefold.guard_config import DEFAULT_CONFIG, GuardConfig
 from wakefold.habits import NO_HABITS
 from wakefold.implied_zones import NO_ZONE
@@ -295,26 +295,6 @@ def test_an_audit_refuses_every_edit_that_the_hourly_cap_refuses() -> None:
     events = [event(data, seq, time_ms=T) for seq, data in enumerate([made(daily("d")), *shots, pause])]
     (found,) = ok(audit(events, GuardConfig(max_per_hour=2))).findings
     assert found == Refused(5, T, "d", Refusal("SCHEDULE_HOURLY_CAP", 2, 2, HOUR_MS))
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "asked_seconds"),
-    [
-        ("schedule_create", {"cron": {"expression": "0 9,10 * * *"}}, 3600),
-        ("schedule_update", {"cron": {"expression": "0 9,10 * * *", "time_zone": "UTC"}}, 3600),
-        ("schedule_create", {"daily": {"time": "09:00:00"}}, None),
-        ("schedule_create", {"cron": {"expression": "never"}}, None),
-        ("schedule_update", {"title": "x"}, None),
-    ],
-)
-def test_admission_looks_at_the_smallest_spacing(
-    tool: str, arguments: Json, asked_seconds: int | None
-) -> None:
-    """Whatever the zone; what cannot be read is the tool's to refuse."""
-    refusal = admit(NO_WAKEUPS, FLOOR, tool, arguments, T)
-    assert refusal == (
-        None if asked_seconds is None else Refusal("SCHEDULE_TOO_FREQUENT", 7200, asked_seconds)
-    )
 
 
 def test_the_reaper_takes_what_comes_too_fast_and_leaves_the_rest() -> None:

@@ -135,6 +135,27 @@ def test_what_is_no_number_below_the_floor_passes(arguments: object) -> None:
     assert admit(busy, DEFAULT_CONFIG, CREATE, arguments, T) is None
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "asked_seconds"),
+    [
+        ("schedule_create", {"cron": {"expression": "0 9,10 * * *"}}, 3600),
+        ("schedule_update", {"cron": {"expression": "0 9,10 * * *", "time_zone": "UTC"}}, 3600),
+        ("schedule_create", {"daily": {"time": "09:00:00"}}, None),
+        ("schedule_create", {"cron": {"expression": "never"}}, None),
+        ("schedule_update", {"title": "x"}, None),
+    ],
+)
+def test_admission_looks_at_the_smallest_spacing(
+    tool: str, arguments: Json, asked_seconds: int | None
+) -> None:
+    """Whatever the zone; what cannot be read is the tool's to refuse."""
+    config = GuardConfig(min_repeating_interval_seconds=7200)
+    refusal = admit(NO_WAKEUPS, config, tool, arguments, T)
+    assert refusal == (
+        None if asked_seconds is None else Refusal("SCHEDULE_TOO_FREQUENT", 7200, asked_seconds)
+    )
+
+
 @pytest.mark.parametrize("tool", ["schedule_list", "schedule_delete", "bash", ""])
 def test_other_tools_pass(tool: str) -> None:
     """The guard owns none of them."""

@@ -21,8 +21,20 @@ from core_logs import (
     ok,
     refused,
 )
+from wakefold.calendar_rules import DailyRule
+from wakefold.edits import Skip, StatedDispatch
 from wakefold.events import AfterRecord, Dispatch
 from wakefold.ledger import EMPTY, Ledger, evolve
+from wakefold.records import (
+    EDITABLE,
+    PLAIN,
+    AtRecord,
+    CalendarRecord,
+    EveryRecord,
+    Options,
+    Record,
+    Standing,
+)
 from wakefold.recurrence import PUBLISHED, SEED, Profile
 from wakefold.rejections import TimeOutOfRange
 from wakefold.wakes import (
@@ -31,12 +43,15 @@ from wakefold.wakes import (
     BatchEntry,
     Decision,
     OneShotDue,
+    SkipDue,
+    SkipEntry,
     Upcoming,
     Wait,
     Wake,
     decide_due,
     list_dispatches,
     list_occurrences,
+    list_passed_over,
     plan_next_wake,
     preview,
 )
@@ -53,9 +68,24 @@ def _ids(decision: Decision) -> list[str]:
 ONE = ledger_of(created(at("t")))
 REPEAT = ledger_of(created(every("e")))
 
+LATE = Options(missed="skip", grace_seconds=300)
+EDITED = EveryRecord("x", "p x", 300, T, standing=EDITABLE)
+EDITED_SHOT = AtRecord("x", "p x", T, standing=EDITABLE)
+LATE_SHOT = AtRecord("l", "p l", T, LATE, EDITABLE)
+
 # e was dispatched at T and is due again at T + 300 s; f came due at T + 100 s, behind the gate.
 GATED = ledger_of(created(every("e")), created(every("f", T + 100_000)), dispatched("e", T))
 GATED_SHOT = ok(evolve(GATED, event(created(at("t", T + 200_000)))))
+
+
+def _daily(name: str, zone: str = "UTC", options: Options = PLAIN) -> CalendarRecord:
+    return CalendarRecord(name, f"p {name}", DailyRule("08:00:00.000", zone), T, options, EDITABLE)
+
+
+def _holding(*records: Record, last_accepted_at_ms: int | None = None) -> Ledger:
+    return Ledger(
+        records={record.id: record for record in records}, last_accepted_at_ms=last_accepted_at_ms
+    )
 
 
 @pytest.mark.parametrize("now_ms", [FIRST_MS - 1, 0, T, LAST_MS + 1])
@@ -279,14 +309,25 @@ def test_the_longest_delay_is_that_of_a_timer() -> None:
             (("x", T + 1), ("y", T)),
         ),
         (BatchDue(T, ()), (), ()),
+        (
+            OneShotDue(EDITED_SHOT, accepted_at_ms=T + 5),
+            (StatedDispatch("x", T + 5, T),),
+            (("x", T),),
+        ),
+        (
+            BatchDue(T + 5, (BatchEntry(EDITED, T + 1, T + 9), BatchEntry(every_record("y"), T))),
+            (StatedDispatch("x", T + 5, T + 1, T + 9), Dispatch("y", T + 5)),
+            (("x", T + 1), ("y", T)),
+        ),
+        (SkipDue(T + 5, (SkipEntry(EDITED, T + 1, T + 9),)), (Skip("x", T + 5, T + 1, T + 9),), ()),
     ],
 )
 def test_a_decision_names_the_changes_to_append_and_what_they_deliver(
     decision: Decision,
-    dispatches: tuple[Dispatch, ...],
+    dispatches: tuple[Dispatch | StatedDispatch | Skip, ...],
     occurrences: tuple[tuple[str, int], ...],
 ) -> None:
-    """One per reminder, in the message's order; a batch shares its acceptance."""
+    """One per reminder, in the message's order, by its version; a batch shares its acceptance."""
     assert list_dispatches(decision) == dispatches
     assert list_occurrences(decision) == occurrences
 
@@ -380,3 +421,46 @@ def test_due_and_waiting_are_told_apart_by_their_stored_names() -> None:
     configs = [kind.__struct_config__ for kind in (OneShotDue, BatchDue, Wait)]
     assert [config.tag for config in configs] == ["one-shot", "recurring", "wait"]
     assert {config.tag_field for config in configs} == {"kind"}
+
+
+def test_what_the_gate_has_ended_is_not_waited_for() -> None:
+    """A later one-shot is; what was due with it and is late is not even left out any more."""
+    ended = _holding(_daily("d", options=LATE), last_accepted_at_ms=LAST_MS)
+    assert _decided(ended, T - 1) == Wait(None)
+    for now_ms in (T + 300_001, LAST_MS + 10**9):
+        assert _decided(ended, now_ms) == Wait(None)
+    shot = _holding(_daily("d"), at_record("t", T + 9), last_accepted_at_ms=LAST_MS)
+    assert _decided(shot, T - 1) == Wait(T + 9)
+    late = _holding(_daily("d", options=LATE), LATE_SHOT, last_accepted_at_ms=LAST_MS)
+    assert _decided(late, T + 300_001) == SkipDue(T + 300_001, (SkipEntry(LATE_SHOT, T, None),))
+
+
+def test_what_is_passed_over_hides_nothing_that_is_late() -> None:
+    """A zone that this tz database lacks is the matter of its own record alone."""
+    lost, late = _daily("d", "Mars/Base", LATE), LATE_SHOT
+    ledger = _holding(lost, late)
+    assert list_passed_over(ledger, T) == (lost,)
+    assert list_passed_over(ledger, T - 1) == ()
+    assert list_passed_over(_holding(_daily("d"), every_record("e"), LATE_SHOT), T) == ()
+    assert _decided(ledger, T + 300_001) == SkipDue(T + 300_001, (SkipEntry(late, T, None),))
+    paused = EveryRecord("p", "p p", 300, T + 5, standing=Standing(2, revision=1, paused=True))
+    waiting = _holding(_daily("d", "Mars/Base"), paused, every_record("e", T + 9))
+    assert _decided(waiting, T) == Wait(T + 9)
+    assert _decided(waiting, T + 9) == BatchDue(T + 9, (BatchEntry(every_record("e", T + 9), T + 9),))
+
+
+def test_lateness_counts_from_the_gate_for_what_comes_again() -> None:
+    """At the grace itself it still goes; a one-shot's grace runs from its target."""
+    opens_ms = T + 200_000
+    gated = _holding(_daily("d", options=LATE), last_accepted_at_ms=opens_ms - 300_000)
+    assert isinstance(_decided(gated, opens_ms + 300_000), BatchDue)
+    assert isinstance(_decided(gated, opens_ms + 300_001), SkipDue)
+    shot = _holding(LATE_SHOT, last_accepted_at_ms=opens_ms - 300_000)
+    assert isinstance(_decided(shot, T + 300_000), OneShotDue)
+    assert isinstance(_decided(shot, T + 300_001), SkipDue)
+
+
+def test_a_preview_passes_what_is_left_out() -> None:
+    """A skip is no delivery; the next occurrence is."""
+    late = _daily("d", options=LATE)
+    assert _spelled(preview(_holding(late), T + 300_001, 1)) == [("d", 86_400_000, 86_400_000)]
