@@ -13,6 +13,7 @@ from wakefold.calendar_rules import (
     DailyRule,
     WeeklyRule,
     find_rule_spacing,
+    find_spacing_floor,
     is_canonical,
     make_pattern,
 )
@@ -64,6 +65,7 @@ def before(rule: CalendarRule, until: str) -> str | None:
             WeeklyRule((1, 5), "23:59:59.990", "UTC"),
         ),
         ("cron", {"expression": "00 9 * * mon-fri"}, CronRule("0 9 * * 1-5", BERLIN)),
+        ("cron", {"expression": "0 9 * * *".ljust(1000)}, CronRule("0 9 * * *", BERLIN)),
     ],
 )
 def test_a_request_has_one_canonical_rule(
@@ -97,6 +99,8 @@ def test_a_request_has_one_canonical_rule(
         ("cron", {"expression": "0 9 L * *"}, "cron_day", '"L"'),
         ("cron", {"expression": "0 9 * MON *"}, "cron_month", '"MON"'),
         ("cron", {"expression": "0 9 * * SAT-SUN"}, "cron_weekday", '"SAT-SUN"'),
+        ("cron", {"expression": "0 9 * * *X"}, "cron_weekday", '"*X"'),
+        ("cron", {"expression": "0 9 * * *".ljust(1001)}, "cron_fields", None),
         ("cron", {"expression": "0 9 30 2 *"}, "no_date_ever", '"0 9 30 2 *"'),
     ],
 )
@@ -156,7 +160,7 @@ def test_what_comes_too_often_is_refused_with_how_often(expression: str, seconds
 )
 def test_what_is_not_canonical_stands_in_no_log(rule: CalendarRule) -> None:
     """A rule has one spelling."""
-    assert not is_canonical(rule)
+    assert is_canonical(rule) is False
 
 
 @pytest.mark.parametrize(
@@ -166,6 +170,7 @@ def test_what_is_not_canonical_stands_in_no_log(rule: CalendarRule) -> None:
         WeeklyRule((1, 7), "00:00:00.000", "UTC"),
         CronRule("0 9 29 2 *", BERLIN),
         CronRule("2,58 0,23 1,15 * *", BERLIN),
+        CronRule("*/5 * * * *", BERLIN),
     ],
 )
 def test_a_canonical_rule_stands_whatever_the_tz_database_knows(rule: CalendarRule) -> None:
@@ -194,6 +199,14 @@ def test_a_repeated_time_occurs_once_and_first() -> None:
         "2027-10-31T02:30:00.000Z",
     ]
     assert before(quarters, "2027-10-31T01:59:00.000Z") == "2027-10-31T00:45:00.000Z"
+
+
+def test_an_occurrence_is_the_latest_from_its_own_instant_on() -> None:
+    """To the millisecond; also when the clocks are set back right after it."""
+    at = "2027-01-05T09:00:00.990Z"
+    assert before(DailyRule("09:00:00.990", "UTC"), at) == at
+    daily = DailyRule("02:59:59.990", BERLIN)
+    assert before(daily, "2027-10-31T01:00:00.000Z") == "2027-10-31T00:59:59.990Z"
 
 
 def test_a_date_that_a_zone_never_had_has_no_occurrence() -> None:
@@ -261,6 +274,13 @@ def test_a_pattern_without_a_date_ends_its_search() -> None:
     never = WallPattern((0,), days=frozenset({30}), months=frozenset({2}))
     assert find_next(never, "UTC", FIRST_MS) is None
     assert find_latest(never, "UTC", LAST_MS) is None
+    assert list(list_skipped_between(never, "UTC", LAST_MS, LAST_MS)) == []
+
+
+def test_the_first_instant_of_the_calendar_may_be_an_occurrence() -> None:
+    """It comes after the one before, which has no reading."""
+    midnight = make_pattern(DailyRule("00:00:00.000", "UTC"))
+    assert find_next(midnight, "UTC", FIRST_MS - 1) == FIRST_MS
 
 
 @pytest.mark.parametrize(
@@ -275,5 +295,14 @@ def test_a_pattern_without_a_date_ends_its_search() -> None:
     ],
 )
 def test_the_spacing_of_a_rule_is_that_of_its_nearest_dates(rule: CalendarRule, days: int) -> None:
-    """As the guard's floor asks for it."""
-    assert find_rule_spacing(rule) == days * 86_400
+    """As the guard's floor asks for it, in whole seconds."""
+    assert repr(find_rule_spacing(rule)) == str(days * 86_400)
+
+
+@pytest.mark.parametrize(
+    ("rule", "seconds"),
+    [(DailyRule("09:00:00.000", BERLIN), 86_400), (CronRule("0 9,10 1 * *", BERLIN), 3600)],
+)
+def test_the_floor_of_a_spacing_is_found_without_dates(rule: CalendarRule, seconds: int) -> None:
+    """As if every date were one of the rule's, in whole seconds."""
+    assert repr(find_spacing_floor(rule)) == str(seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wakefold.edit_requests import make_edit, read_update_request, wants_zone
+from wakefold.edits import Changes, Update
 from wakefold.events import SCHEDULE_CHANGE, AtRecord, Create, Event, EveryRecord, Record, encode_change
 from wakefold.implied_zones import NO_ZONE
 from wakefold.instants import format_instant
@@ -112,3 +113,10 @@ def test_options_that_may_not_stand_together_name_the_reminder(
     refused = make_edit(request, ledger, T - 1, NO_ZONE).failure()
     assert isinstance(refused, InvalidRule)
     assert (refused.fault, refused.value) == (fault, '"s"')
+
+
+def test_what_is_not_asked_for_stays_out_of_the_change() -> None:
+    """A title alone leaves the rule alone."""
+    request = read_update_request({"id": "s", "title": "x"}).unwrap()
+    made = make_edit(request, hold(AtRecord("s", "x", T)), T - 1, NO_ZONE)
+    assert made.unwrap() == Update("s", Changes(title="x"))

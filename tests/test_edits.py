@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from core_logs import (
+    FIRST_MS,
     GATE_MS,
     LAST_MS,
     T,
@@ -33,11 +34,11 @@ from wakefold.habits import NO_HABITS
 from wakefold.implied_zones import NO_ZONE
 from wakefold.instants import format_instant
 from wakefold.ledger import Ledger
-from wakefold.occurrences import find_following, state_dispatch
+from wakefold.occurrences import evaluate, find_following, state_dispatch
 from wakefold.owners import open_owner
 from wakefold.receipts import Receipt, list_receipts, present_dispatch
 from wakefold.records import CalendarRecord, find_interval
-from wakefold.recurrence import PUBLISHED, SEED, Profile
+from wakefold.recurrence import PUBLISHED, SEED, Occurrence, Profile
 from wakefold.rejections import InvalidRule, InvalidTimeZone, Rejection, TimeOutOfRange
 from wakefold.tools import Appended, Confirmed, Sampled, open_call
 from wakefold.views import encode_view, list_views
@@ -154,6 +155,12 @@ def test_a_record_whose_zone_is_unknown_is_passed_over() -> None:
     assert plan_next_wake(ledger_of(lost), T) is None
 
 
+def test_a_target_before_the_first_occurrence_of_its_rule_is_honoured() -> None:
+    """Even where the rule has no occurrence yet, on the first day of the calendar."""
+    record = CalendarRecord("d", "p", DailyRule("08:00:00.000", "UTC"), FIRST_MS)
+    assert evaluate(record, FIRST_MS) == Occurrence(FIRST_MS, FIRST_MS + 8 * HOUR_MS)
+
+
 def test_the_dispatch_of_version_1_stays_in_that_version() -> None:
     """One without options does not state what was evaluated."""
     plain = ledger_of(created(every()), created(at()))
@@ -164,6 +171,10 @@ def test_the_dispatch_of_version_1_stays_in_that_version() -> None:
     assert list_dispatches(decision) == (StatedDispatch("t", T + 1, T),)
     assert state_dispatch(titled.records["t"], T + 1) == StatedDispatch("t", T + 1, T)
     assert list_occurrences(decision) == (("t", T),)
+    rate = ledger_of(made(every(), title="x")).records["e"]
+    assert state_dispatch(rate, T + 300_001) == StatedDispatch(
+        "e", T + 300_001, T + 300_000, T + 600_000
+    )
     assert find_following(titled.records["t"], 0) is None
     assert find_following(plain.records["e"], T - 1) == T
 

@@ -19,6 +19,7 @@ from wakefold.records import (
 )
 from wakefold.rejections import LogFault
 from wakefold.transitions import (
+    Accepted,
     accept_edit,
     accept_occurrence,
     accept_plain,
@@ -128,12 +129,13 @@ def test_a_dispatch_is_no_more_lawful_by_another_door() -> None:
     [
         (every(), T, "other_version", "$.version"),
         (one_shot(standing=Standing()), T, "one_shot_with_accepted_at", "$.acceptedAt"),
+        (every(standing=Standing()), None, "every_without_accepted_at", "$"),
         (every(standing=Standing()), T - 1, "accepted_before_target", "$.acceptedAt"),
         (every(standing=Standing()), MAX_INSTANT_MS + 1, "bad_instant", "$.acceptedAt"),
     ],
 )
 def test_a_dispatch_of_version_1_that_does_not_fit_is_named(
-    record: Record, accepted_at_ms: int, rule: str, path: str
+    record: Record, accepted_at_ms: int | None, rule: str, path: str
 ) -> None:
     with pytest.raises(LogFault) as raised:
         accept_plain(record, accepted_at_ms)
@@ -251,6 +253,23 @@ def test_lateness_counts_from_the_last_hindrance(
 ) -> None:
     """A snooze holds any reminder, the shared gate only those that come again."""
     assert measure_lateness(record, T, T + 100, gate_ms) == late_ms
+
+
+def test_a_dispatch_of_version_1_delivers_the_latest_occurrence() -> None:
+    """A one-shot's target, and with the last one of the calendar the record ends."""
+    assert accept_plain(one_shot(standing=Standing()), None) == Accepted(T, None)
+    accepted = accept_plain(every(standing=Standing()), T + STEP + 1)
+    following = EveryRecord("s", "x", 600, T + 2 * STEP, standing=Standing(runs=1))
+    assert accepted == Accepted(T + STEP, following)
+    last = EveryRecord("s", "x", 600, MAX_INSTANT_MS)
+    assert accept_plain(last, MAX_INSTANT_MS) == Accepted(MAX_INSTANT_MS, None)
+
+
+def test_what_has_no_option_left_is_plain_again() -> None:
+    """The very value, by which it is told at a glance."""
+    after = accept_edit(every(Options(title="t")), Update("s", Changes(title=None)), None)
+    assert after is not None
+    assert after.options is PLAIN
 
 
 def test_the_gate_counts_for_a_skip() -> None:
