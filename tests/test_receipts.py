@@ -250,6 +250,7 @@ def test_all_receipts_are_listed_with_their_events() -> None:
         DispatchReceipt(13, T + 4, Receipt("a", "p a", T + 5)),
         DispatchReceipt(20, T + 5, Receipt("e", "p e", T + 600_000)),
     )
+    assert [found.late_ms for found in ok(list_receipts(events))] == [3, -1, 5 - 600_000]
     assert ok(list_receipts([])) == ()
     assert refused(list_receipts([], 1)).rule == "bad_seed_length"
 

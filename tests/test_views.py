@@ -139,3 +139,15 @@ def test_what_exhaustion_ended_is_not_listed() -> None:
     changes = [created(every("e", late)), created(every("f", late)), created(at("t"))]
     ledger = ledger_of(*changes, dispatched("e", late))
     assert [view.record.id for view in list_views(ledger, LAST_MS)] == ["t"]
+
+
+@pytest.mark.parametrize(
+    ("gate_ms", "held_ms", "later_ms"),
+    [(None, None, None), (T, None, T), (None, T, T), (T, T + 1, T + 1), (T + 1, T, T + 1)],
+)
+def test_the_later_of_gate_and_hold_is_waited_for(
+    gate_ms: int | None, held_ms: int | None, later_ms: int | None
+) -> None:
+    """And nothing where there is neither."""
+    view = View(REPEAT, "overdue", delivery_not_before_ms=gate_ms, held_until_ms=held_ms)
+    assert view.not_before_ms == later_ms

@@ -53,6 +53,11 @@ class DispatchReceipt(Struct, frozen=True):
     dispatched_at_ms: int
     receipt: Receipt
 
+    @property
+    def late_ms(self) -> int:
+        """How long after its occurrence it was dispatched; negative where a clock was set back."""
+        return self.dispatched_at_ms - self.receipt.occurrence_ms
+
 
 def present_dispatch(
     events: Sequence[Event], dispatch_seq: int, seed_length: int = 0

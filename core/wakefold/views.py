@@ -38,6 +38,12 @@ class View(Struct, frozen=True):
     delivery_mode: DeliveryMode = "session-local"
     held_until_ms: int | None = None
 
+    @property
+    def not_before_ms(self) -> int | None:
+        """The later of what an overdue record waits for, in epoch ms; `None` where there is nothing."""
+        both = (self.delivery_not_before_ms, self.held_until_ms)
+        return max((at_ms for at_ms in both if at_ms is not None), default=None)
+
 
 def view_record(
     record: Record,

@@ -86,7 +86,7 @@ def encode_receipts(found: tuple[Delivered, ...]) -> list[dict[str, object]]:
             "seq": each.entry.seq,
             **encode_receipt(each.entry.receipt),
             "dispatchedAt": show_time(each.entry.dispatched_at_ms),
-            "lateMs": each.entry.dispatched_at_ms - each.entry.receipt.occurrence_ms,
+            "lateMs": each.entry.late_ms,
             **encode_delivery(each.delivery),
         }
         for each in found

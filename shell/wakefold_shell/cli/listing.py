@@ -112,7 +112,7 @@ def print_receipts(found: tuple[Delivered, ...]) -> None:
                 str(each.entry.seq),
                 show_instant(each.entry.dispatched_at_ms),
                 show_instant(each.entry.receipt.occurrence_ms),
-                show_duration(each.entry.dispatched_at_ms - each.entry.receipt.occurrence_ms),
+                show_duration(each.entry.late_ms),
                 _show_delivery(each.delivery),
                 _show_took(each.delivery),
                 show_text(each.entry.receipt.schedule_id),

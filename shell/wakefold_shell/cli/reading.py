@@ -182,11 +182,7 @@ def _arrange_views(
 
 
 def _show_not_before(view: View) -> str:
-    """The later of what an overdue record waits for: the gate between batches, and a hold."""
-    if view.held_until_ms == UNTIL_A_WORD:
-        return NEXT_WORD
-    both = (view.delivery_not_before_ms, view.held_until_ms)
-    return show_instant(max((at_ms for at_ms in both if at_ms is not None), default=None))
+    return NEXT_WORD if view.not_before_ms == UNTIL_A_WORD else show_instant(view.not_before_ms)
 
 
 def _tell_wake(found: Inspection, now_ms: int) -> tuple[str, ...]:

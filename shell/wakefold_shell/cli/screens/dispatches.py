@@ -35,14 +35,14 @@ def show_receipts(
 ) -> None:
     """The receipts by day; `show_delivery` tells what came of one, and how long it took."""
     _print_times(screen, [each.entry.dispatched_at_ms for each in found])
-    width = max((len(_tell_lateness(screen, _measure(each))) for each in found), default=0)
+    width = max((len(_tell_lateness(screen, each.entry.late_ms)) for each in found), default=0)
 
     def draw(each: Delivered, day: str) -> tuple[Cell, ...]:
         came, took = show_delivery(each)
         return (
             show_within(each.entry.dispatched_at_ms, day),
             show_within(each.entry.receipt.occurrence_ms, day),
-            _draw_lateness(screen, _measure(each), width),
+            _draw_lateness(screen, each.entry.late_ms, width),
             ((came, _OUTCOME_STYLES.get(each.delivery.outcome, "")),),
             took,
             show_text(each.entry.receipt.schedule_id),
@@ -53,7 +53,7 @@ def show_receipts(
     days = groupby(found, key=lambda each: show_day(each.entry.dispatched_at_ms))
     groups = [Group(day, [draw(each, day) for each in of]) for day, of in days]
     screen.print_table(_COLUMNS, groups, folding=("delivery",))
-    if any(count_decades(_measure(each)) for each in found):
+    if any(count_decades(each.entry.late_ms) for each in found):
         bars = [f"{screen.marks.filled * cells} from {told}" for cells, told in _BARS]
         screen.print_facts(
             [
@@ -80,10 +80,6 @@ def _print_times(screen: Screen, times_ms: Sequence[int]) -> None:
     print_strips(
         screen, label_times(first_ms, last_ms, cells), [Strip("dispatches", spark, note)], legend
     )
-
-
-def _measure(each: Delivered) -> int:
-    return each.entry.dispatched_at_ms - each.entry.receipt.occurrence_ms
 
 
 def _draw_lateness(screen: Screen, late_ms: int, width: int) -> Cell:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from wakefold.guard import UNTIL_A_WORD
 from wakefold.guard_config import GuardConfig
 from wakefold.instants import is_representable
 from wakefold.records import find_due
@@ -134,9 +133,8 @@ def _find_due(view: View) -> int:
 
 def _find_gate(view: View) -> int | None:
     """The instant before which an overdue reminder does not go, if there is one."""
-    both = (view.delivery_not_before_ms, view.held_until_ms)
-    latest_ms = max((at_ms for at_ms in both if at_ms is not None), default=UNTIL_A_WORD)
-    return latest_ms if is_representable(latest_ms) else None
+    at_ms = view.not_before_ms
+    return at_ms if at_ms is not None and is_representable(at_ms) else None
 
 
 def _tell_distance(distance_ms: int) -> str:
