@@ -36,7 +36,6 @@ extensions = [
     "sphinx_copybutton",
 ]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_site"]
 nitpicky = True
 nitpick_ignore_regex = [
     # Other projects' names: their inventories would have to be fetched.
@@ -44,10 +43,8 @@ nitpick_ignore_regex = [
     (r"py:class", r"(Connection|HashTrieMap|Meta|Path|Pool|Strategy|UnsetType|datetime|timedelta)"),
     # Variables of types, what a module keeps to itself, and parts of a type that Sphinx cuts.
     (r"py:.*", r"(.*\.)?(_[A-Za-z]+|N|Annotated|dict\[str)"),
-    (
-        r"py:class",
-        r"wakefold_shell\.mcp\.schemas\..*",
-    ),  # of inherited fields, sought in the wrong module
+    # Of inherited fields, sought in the wrong module.
+    (r"py:class", r"wakefold_shell\.mcp\.schemas\..*"),
 ]
 suppress_warnings = ["ref.python"]  # a name that two modules have leads to one of them
 
@@ -82,9 +79,8 @@ _PAGE: Final = re.compile(r"(?<![`\w/])docs/([\w/-]+)\.md")
 
 
 def list_modules() -> Iterator[str]:
-    """The names of all modules of the project but those of the command line."""
+    """The names of the modules of all packages but those of the command line."""
     for package in _PACKAGES:
-        yield package
         for found in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             if not found.name.startswith("wakefold_shell.cli"):
                 yield found.name
@@ -109,35 +105,25 @@ def _is_alias(module: str, name: str, value: object) -> bool:
     return declared.get(name) == "TypeAlias" or (made and not inspect.isclass(value))
 
 
-_OWN: Final = {
-    module: dict(list_own_names(module)) for module in list_modules() if module not in _PACKAGES
+_OWN: Final = {module: dict(list_own_names(module)) for module in list_modules()}
+_TIMES: Final = Counter(name for names in _OWN.values() for name in names)
+_HOMES: Final = {name: module for module, names in _OWN.items() for name in names if _TIMES[name] == 1}
+"""The modules of the names that one module alone defines."""
+
+
+def _is_in_front(name: str, value: object) -> bool:
+    return getattr(wakefold, name, None) is value
+
+
+# Under which full name each of them is documented: at the front door if it is there.
+_LINKS: Final = {
+    name: f"wakefold.{name}" if _is_in_front(name, _OWN[module][name]) else f"{module}.{name}"
+    for name, module in _HOMES.items()
 }
-_FRONT: Final = {
-    f"{module}.{name}": f"wakefold.{name}"
-    for module, names in _OWN.items()
-    for name, value in names.items()
-    if getattr(wakefold, name, None) is value
-}
-
-
-def _spell(module: str, name: str) -> str:
-    """Under which full name a name is documented: at the front door if it is there."""
-    full = f"{module}.{name}"
-    return _FRONT.get(full, full)
-
-
-_HOMES: Final = [(name, _spell(module, name)) for module, names in _OWN.items() for name in names]
-_UNIQUE: Final = {
-    name: count for name, count in Counter(name for name, _ in _HOMES).items() if count == 1
-}
-_LINKS: Final = {name: full for name, full in _HOMES if name in _UNIQUE}
 
 # A union or an annotated number is shown by its own name, not by what it stands for.
 autodoc_type_aliases = {
-    name: _spell(module, name)
-    for module, names in _OWN.items()
-    for name, value in names.items()
-    if _is_alias(module, name, value) and name in _UNIQUE
+    name: _LINKS[name] for name, module in _HOMES.items() if _is_alias(module, name, _OWN[module][name])
 }
 _ALIASES: Final = frozenset(autodoc_type_aliases.values())
 
@@ -164,10 +150,11 @@ def read_docstring(
 
     The front door's constants have the comments of their homes.
     """
-    if what == "data" and name in _FRONT.values():
-        home, _, short = next(full for full, front in _FRONT.items() if front == name).rpartition(".")
-        lines[:] = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", short), [])
-    text = _CODE.sub(lambda found: _link(found[1], name.partition(".")[0]), "\n".join(lines))
+    package, _, short = name.partition(".")
+    if what == "data" and short in wakefold.__all__:
+        home = ModuleAnalyzer.for_module(_HOMES[short])
+        lines[:] = home.find_attr_docs().get(("", short), [])
+    text = _CODE.sub(lambda found: _link(found[1], package), "\n".join(lines))
     text = _SECTION.sub(r":doc:`\g<0> </sources>`", text)
     lines[:] = _PAGE.sub(r":doc:`/\1`", text).split("\n")
 
@@ -176,7 +163,7 @@ def skip_member(
     _app: Sphinx, what: str, name: str, value: object, _skip: bool, _options: object
 ) -> bool | None:
     """What stands at the front door is documented there alone."""
-    return True if what == "module" and getattr(wakefold, name, None) is value else None
+    return True if what == "module" and _is_in_front(name, value) else None
 
 
 def find_alias(app: Sphinx, env: Any, node: Any, content: Any) -> Any:  # noqa: ANN401 - of docutils
