@@ -21,7 +21,7 @@ if __name__ == "__main__":
 from journal_files import NOON_MS  # noqa: E402
 from lifecycle_cells import LEDGER, list_cells  # noqa: E402 - after the path above
 from released_package import install_from_npm  # noqa: E402
-from report_browser import start_browser  # noqa: E402
+from report_browser import open_browser  # noqa: E402
 from wakefold.owners import Owner, Phase  # noqa: E402
 
 PAGE = ROOT / "docs/lifecycle.md"
@@ -50,17 +50,12 @@ def read_moves(diagram: str) -> str:
 
 def draw(moves: str) -> str:
     """The moves as a picture on white, so that it can be read on a dark page, too."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where something has changed
-
-    with TemporaryDirectory() as place, sync_playwright() as playwright:
-        Path(place, "package.json").write_text('{"private": true}')
+    with TemporaryDirectory() as place, open_browser() as browser:
         if reason := install_from_npm(Path(place), "Mermaid", MERMAID):
             sys.exit(reason)
-        browser = start_browser(playwright)
         page = browser.new_page()
         page.add_script_tag(path=Path(place, "node_modules/mermaid/dist/mermaid.min.js"))
         picture: str = page.evaluate(_DRAW, moves)
-        browser.close()
     described = f"<desc>{escape(moves, quote=False)}</desc>"
     return re.sub(r"<svg[^>]*>", lambda tag: f"{_lighten(tag[0])}{described}", picture, count=1) + "\n"
 

@@ -26,6 +26,9 @@ def install_package(directory: Path, source: Path = INTERPLAY) -> str | None:
 
 def install_from_npm(directory: Path, what: str, *packages: str) -> str | None:
     """Install packages, by default those that the directory names; why not, where that fails."""
+    manifest = directory / "package.json"
+    if not manifest.exists():
+        manifest.write_text('{"private": true}')
     command = [shutil.which("npm") or "npm", "install", *_FLAGS.split(), *packages]
     try:
         done = subprocess.run(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
-from playwright.sync_api import Browser, Page, Playwright, Route
+from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 KEPT: Final = os.environ.get("WAKEFOLD_SCREENSHOTS")
 """Where screenshots are kept, if anywhere."""
@@ -128,11 +128,15 @@ _READ_ROWS: Final = """(name) => [...document.querySelectorAll(`[data-table="${n
   })))"""
 
 
-def start_browser(playwright: Playwright) -> Browser:
-    """Debian's chromium, headless."""
-    return playwright.chromium.launch(
-        executable_path=shutil.which("chromium"), args=["--disable-dev-shm-usage"]
-    )
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """Debian's chromium, headless, as long as the block lasts."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
 
 
 @contextmanager

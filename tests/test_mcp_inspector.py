@@ -58,7 +58,6 @@ class Inspector:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("inspector")
-    (place / "package.json").write_text('{"private": true}')
     if reason := install_from_npm(place, "the inspector", INSPECTOR):
         pytest.fail(reason, pytrace=False)
     return place

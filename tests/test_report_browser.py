@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from command import wakefold
 from journal_files import JOURNALS
 from released_package import install_from_npm
-from report_browser import Scheme, Visit, keep_picture, measure_difference, start_browser, visiting
+from report_browser import Scheme, Visit, keep_picture, measure_difference, open_browser, visiting
 from report_pages import (
     HOSTILE,
     NOW,
@@ -36,10 +36,8 @@ OWN: Final = ("edited", "hostile", "busy")
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = start_browser(playwright)
-        yield started
-        started.close()
+    with open_browser() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +59,6 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     place = tmp_path_factory.mktemp("axe")
-    (place / "package.json").write_text('{"private": true}')
     if reason := install_from_npm(place, "axe-core", AXE):
         pytest.fail(reason, pytrace=False)
     return (place / "node_modules/axe-core/axe.min.js").read_text("utf-8")

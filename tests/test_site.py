@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 from sphinx.util.inventory import InventoryFile
 
 import wakefold
 from definitions import read_defined
-from report_browser import start_browser
+from report_browser import open_browser
 from wakefold_laws.laws import list_laws
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -153,10 +153,8 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = start_browser(playwright)
+    with open_browser() as browser:
         yield browser.new_page()
-        browser.close()
 
 
 @pytest.mark.needs("chromium")
