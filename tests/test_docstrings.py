@@ -12,21 +12,19 @@ import importlib
 import importlib.util
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import pytest
 from sphinx.pycode import ModuleAnalyzer
 
-from definitions import list_defined, read_defined
+from definitions import FOLDERS, ROOT, list_defined, list_referenced, read_defined
 
-ROOT: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES_PAGE: Final = ROOT / "docs/sources.md"
 
-PACKAGES: Final = ("wakefold", "wakefold_shell", "wakefold_laws")
 VOCABULARIES: Final = ("wakefold.effects", "wakefold.signals")  # of a shell: public as a whole
-FOLDERS: Final = {"wakefold": "core", "wakefold_shell": "shell", "wakefold_laws": "property_tests"}
 FIELDS: Final = ("shape", "units", "errors", "source")
 
 # The sections of the two documents by number, with their headings.
@@ -110,6 +108,7 @@ def read_docstring(module: str, name: str) -> str:
     return "\n".join(_read_comments(file).get(name, []))
 
 
+@cache
 def _read_comments(file: Path) -> dict[str, list[str]]:
     found = ModuleAnalyzer.for_file(file, file.stem).find_attr_docs()
     return {name: lines for (owner, name), lines in found.items() if not owner}
@@ -149,7 +148,7 @@ def list_public_names() -> list[Name]:
         named += [(module, name) for name, _ in read_defined(_find_file(module))]
     for page in PAGES:
         named += list_imported(page.read_text("utf-8"))
-    homes = {find_home(*name) for name in named if name[0].partition(".")[0] in PACKAGES}
+    homes = {find_home(*name) for name in named if name[0].partition(".")[0] in FOLDERS}
     return sorted(home for home in homes if home is not None)
 
 
@@ -174,11 +173,7 @@ def test_a_public_name_says_four_things_at_the_end_of_its_docstring(module: str,
 def test_every_public_value_of_a_module_has_a_comment() -> None:
     """Functions and classes are seen to by the linter; the command line has a page of its own."""
     bare = [
-        f"{file.stem}.{name}"
-        for package in PACKAGES
-        for file in sorted((ROOT / FOLDERS[package] / package).rglob("*.py"))
-        if "cli" not in file.parts
-        for name in _list_uncommented(file)
+        f"{module}.{name}" for module, file in list_referenced() for name in _list_uncommented(file)
     ]
     assert bare == []
 

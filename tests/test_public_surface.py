@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -70,14 +69,9 @@ ASKED_FOR: Final = {"fold", "evolve", "validate", "plan_next_wake", "decide_due"
 UNDOCUMENTED: Final = {*SNAPSHOT[:3], "Change", "Decision", "Record", "Rejection"}
 
 
-@cache
-def _list_definitions(path: Path) -> set[str]:
-    return {name for name, _ in read_defined(path)}
-
-
 def _list_homes(name: str) -> list[str]:
     paths = [path for path in CORE.glob("*.py") if path.stem != "__init__"]
-    return [path.stem for path in paths if name in _list_definitions(path)]
+    return [path.stem for path in paths if name in dict(read_defined(path))]
 
 
 def test_the_names_are_those_of_the_snapshot() -> None:

@@ -19,21 +19,19 @@ from playwright.sync_api import Page
 from sphinx.util.inventory import InventoryFile
 
 import wakefold
-from definitions import read_defined
+from definitions import ROOT, list_referenced, read_defined
 from report_browser import open_browser
 from wakefold_laws.laws import list_laws
 
-ROOT: Final = Path(__file__).resolve().parents[1]
 DOCS: Final = ROOT / "docs"
-PACKAGES: Final = ("core/wakefold", "shell/wakefold_shell", "property_tests/wakefold_laws")
 COMMAND: Final = "sphinx-build -W --keep-going docs build/site"
 
 FAULTS: Final = {
     "a page that is not there": ("[x](nowhere.md)", "nowhere.md"),
-    "a heading that is not there": ("[x](index.md#nowhere)", "nowhere"),
+    "a heading that is not there": ("[x](index.md#no-heading)", "no-heading"),
     "a name that is not there": ("{py:func}`wakefold.unfold`", "wakefold.unfold"),
-    "a module that is not there": ("```{eval-rst}\n.. automodule:: wakefold.nowhere\n```", "nowhere"),
-    "a docstring that cannot be read": ("```{eval-rst}\n*open\n```", "Inline emphasis"),
+    "a module that is not there": ("```{eval-rst}\n.. automodule:: wakefold.rooms\n```", "rooms"),
+    "a text that cannot be read": ("```{eval-rst}\n*open\n```", "Inline emphasis"),
 }
 
 
@@ -44,6 +42,13 @@ def build(source: Path, scratch: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "sphinx", *command, *places], capture_output=True, text=True, check=False
     )
+
+
+def begin_site(source: Path) -> Path:
+    """The settings of the site, and no page."""
+    shutil.copytree(DOCS / "_static", source / "_static")
+    shutil.copy(DOCS / "conf.py", source)
+    return source
 
 
 @pytest.fixture(scope="module")
@@ -63,25 +68,19 @@ def documented(site: Path) -> set[str]:
 
 
 def list_modules() -> Iterator[tuple[str, Path]]:
-    """The modules whose names the reference has: all but the command line's."""
-    for package in map(Path, PACKAGES):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            parts = path.relative_to(ROOT / package.parent).with_suffix("").parts
-            if path.stem != "__init__" and "cli" not in parts:
-                yield ".".join(parts), path
+    """The modules that have to be given a place; a package has its modules."""
+    return ((name, path) for name, path in list_referenced() if path.stem != "__init__")
 
 
 def test_the_site_builds_without_a_warning_by_one_command(site: Path) -> None:
-    """The one that the README and the page of contents name."""
+    """The one that the README names."""
     assert (site / "index.html").exists()
     assert COMMAND in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_each_fault_fails_the_build_and_is_named(tmp_path: Path) -> None:
-    """A link, an anchor, a name, a module, a docstring; what is sound beside them is not named."""
-    source = tmp_path / "docs"
-    source.mkdir()
-    shutil.copy(DOCS / "conf.py", source)
+    """A link, an anchor, a name, a module, a text; what is sound beside them is not named."""
+    source = begin_site(tmp_path / "docs")
     sound = "# Index\n\n## Somewhere\n\n[there](index.md#somewhere)"
     (source / "index.md").write_text("\n\n".join([sound, *(text for text, _ in FAULTS.values())]))
     done = build(source, tmp_path)
@@ -93,12 +92,11 @@ def test_each_fault_fails_the_build_and_is_named(tmp_path: Path) -> None:
 
 def test_a_page_that_nothing_leads_to_fails_the_build(tmp_path: Path) -> None:
     """Whoever writes a page says where it stands."""
-    shutil.copy(DOCS / "conf.py", tmp_path)
-    shutil.copytree(DOCS / "_static", tmp_path / "_static")
-    (tmp_path / "index.md").write_text("# Index\n")
-    assert build(tmp_path, tmp_path / "built").returncode == 0
-    (tmp_path / "lonely.md").write_text("# Lonely\n")
-    done = build(tmp_path, tmp_path / "built")
+    source = begin_site(tmp_path / "docs")
+    (source / "index.md").write_text("# Index\n")
+    assert build(source, tmp_path).returncode == 0
+    (source / "lonely.md").write_text("# Lonely\n")
+    done = build(source, tmp_path)
     assert done.returncode
     assert "lonely.md" in done.stderr
 
