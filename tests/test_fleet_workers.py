@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import anyio
 import pytest
+from anyio.streams.buffered import BufferedByteReceiveStream
 from returns.pipeline import is_successful
 
 from core_logs import ok, refused
@@ -264,11 +265,14 @@ async def test_a_worker_that_is_killed_is_followed_within_ten_seconds(fleet: str
     async with peopled(fleet, "s") as sessions:
         command = [sys.executable, "-c", WORKER, fleet]
         async with await anyio.open_process(command, cwd=Path(__file__).parent, stderr=None) as doomed:
-            await sessions.say("s", "hello")
-            assert doomed.stdout is not None
-            with anyio.fail_after(30):
-                assert await doomed.stdout.receive() == b"hello\n"
-            doomed.kill()
+            try:
+                await sessions.say("s", "hello")
+                assert doomed.stdout is not None
+                with anyio.fail_after(30):
+                    said = await BufferedByteReceiveStream(doomed.stdout).receive_until(b"\n", 100)
+                assert said == b"hello"
+            finally:
+                doomed.kill()  # or the end of the block would wait for it
         async with working(fleet, audience.make_agent, pace=Pace()):
             await until(lambda: bool(audience.heard), 10.0)
     assert [given.text for given in audience.of("s")] == ["hello"]
